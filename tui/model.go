@@ -119,7 +119,8 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		unsaved: o.unsaved}
 	m.list, m.prompt, m.failure, m.consent, m.file = list.New(c.Theme), prompt.New(c.Theme), newFailed(c),
 		newConsent(c, o.Pause),
-		&sourceFile{Context: c, reopen: o.Reopen, opened: o.Request, launched: o.Launched}
+		&sourceFile{Context: c, reopen: o.Reopen, opened: o.Request, launched: o.Launched,
+			recent: m.recent}
 	m.restore(o.State)
 	if m.Req.Target == "" {
 		m.Req.Target = "stage2"

@@ -44,7 +44,7 @@ type openedMsg struct {
 	gen    int
 	words  []string
 	opened Opened
-	main   []string          // options of the launch that the source makes itself
+	source sourceLaunch      // that the source makes itself
 	mine   *configs.Manifest // of a manifest's path
 	text   []string          // of the file, where it could not be built
 	err    error
@@ -103,26 +103,36 @@ func (p palette) onlyOffered(words []string) []string {
 
 // openWords opens what words name, in the background.
 func (p palette) openWords(words []string) tea.Cmd {
-	if !p.Begin("open " + words[0]) {
-		return nil
-	}
-	j, open, cat, launched := p.Task.Job, p.opt.Open, p.Engine.Catalogue(), p.opt.Launched
-	p.Say("opening " + words[0])
 	guessed := p.recent.guessed[p.recent.line(words)] || p.proposed.taken(words) &&
 		strings.HasPrefix(p.proposed.line, "open "+text.JoinWords(words[:1]))
 	p.proposed = proposal{}
+	return p.openGuessed(words, guessed)
+}
+
+// openGuessed is openWords. guessed: grid or block is a guess, unless the source launches the kernel so by
+// now.
+func (p palette) openGuessed(words []string, guessed bool) tea.Cmd {
+	if !p.Begin("open " + words[0]) {
+		return nil
+	}
+	j, open, cat := p.Task.Job, p.opt.Open, p.Engine.Catalogue()
+	last, _ := p.recent.last(words[0])
+	launchOf := launchesOf(p.opt.Launched)
+	p.Say("opening " + words[0])
 	return func() tea.Msg {
 		defer j.Cancel()
 		msg := openedMsg{gen: j.Gen, words: words}
 		if msg.opened, msg.err = open(j.Ctx, words); msg.err != nil {
 			msg.text = textOfFailing(j.Ctx, words[0], msg.err)
+			msg.source = launchOf(j.Ctx, words[0], entryOf(last))
 			return msg
 		}
-		if guessed {
-			msg.opened.guess()
-		}
-		if launched != nil && len(msg.opened.Request.Launch) > 0 {
-			msg.main, _ = launched(j.Ctx, words[0], entryOf(&msg.opened.Request))
+		if launch := msg.opened.Request.Launch; len(launch) > 0 {
+			msg.source = launchOf(j.Ctx, words[0], entryOf(launch))
+			asSource := msg.source.options != nil && otherwise(launch, msg.source.options) == nil
+			if guessed && !asSource {
+				msg.opened.guess()
+			}
 		}
 		if _, _, err := cat.Lookup(msg.opened.Request.Target); err != nil {
 			msg.mine, _, msg.err = cat.Open(j.Ctx, msg.opened.Request.Target)
@@ -145,7 +155,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		if failingLine(msg.words[0], msg.err) > 0 {
 			return m.unopened(msg)
 		}
-		if m.propose(msg.words, msg.err) {
+		if m.propose(msg.words, msg.source, msg.err) {
 			return nil
 		}
 		cmd := m.SeekConsent(msg.err)
@@ -164,7 +174,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	}
 	cmd := m.Start(msg.opened.Request)
 	if m.file.python == "" {
-		m.recent.add(msg.opened.Request, msg.main)
+		m.recent.add(msg.opened.Request, msg.source.options)
 	} else {
 		m.recent.addLine(msg.words)
 	}
@@ -215,7 +225,8 @@ func (m *Model) awaitLaunch(words []string, err error) tea.Cmd {
 	}
 	cmd := m.Announce(view.Failed{})
 	m.draw()
-	m.offerLaunch(words, err)
+	last, _ := m.recent.last(words[0])
+	m.offerLaunch(words, launchesOf(m.opt.Launched)(m.Ctx, words[0], entryOf(last)), err)
 	return cmd
 }
 
@@ -234,6 +245,18 @@ func failingLine(file string, err error) int {
 	return 0
 }
 
+// launchesOf is what reads the launch that a file's source makes of an entry, by Options.Launched.
+func launchesOf(launched func(context.Context, string, string) ([]string, int),
+) func(ctx context.Context, file, entry string) sourceLaunch {
+	return func(ctx context.Context, file, entry string) sourceLaunch {
+		out := sourceLaunch{entry: entry}
+		if launched != nil {
+			out.options, out.line = launched(ctx, file, entry)
+		}
+		return out
+	}
+}
+
 // textOfFailing is the text of a file that could not be built; nil where an error is another one.
 func textOfFailing(ctx context.Context, file string, err error) []string {
 	if failingLine(file, err) == 0 {
@@ -248,15 +271,16 @@ func textOfFailing(ctx context.Context, file string, err error) []string {
 
 // propose says why words could not be opened, and puts them into the prompt with a launch where they lack
 // one; it reports whether they do.
-func (m *Model) propose(words []string, err error) bool {
+func (m *Model) propose(words []string, source sourceLaunch, err error) bool {
 	m.ComplainOf(fmt.Errorf("open: %w", err), false)
-	return m.offerLaunch(words, err)
+	return m.offerLaunch(words, source, err)
 }
 
 // offerLaunch puts words into the prompt with a launch where they lack one; it reports whether they do.
-func (m *Model) offerLaunch(words []string, err error) bool {
-	own, source := m.recent.last(words[0])
-	p, line := propose(words, own, source, err)
+// source is what the file's source launches now.
+func (m *Model) offerLaunch(words []string, source sourceLaunch, err error) bool {
+	own, was := m.recent.last(words[0])
+	p, line := propose(words, own, was, source, err)
 	if line == "" {
 		return false
 	}

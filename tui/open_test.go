@@ -166,9 +166,9 @@ type lacksLaunch struct{}
 
 func (lacksLaunch) Error() string { return "--grid is missing" }
 
-func (lacksLaunch) Launch() (options []string, kernel string, line int) {
+func (lacksLaunch) Launch() (options []string, kernel string, line int, whole bool) {
 	return []string{"--grid", "4", "--block", "256", "--arg", "x=ones:f32[4]", "--arg", "n=4"},
-		"sum(float *x, int n)", 0
+		"sum(float *x, int n)", 0, false
 }
 
 // TestOpenProposes: a file without its launch gets one in the prompt, without what was given; what is opened
@@ -238,8 +238,17 @@ func TestChangesALaunch(t *testing.T) {
 			t.Errorf("%s opens %q, want %s", c.line, asked, c.want)
 		}
 	}
+	d.m.Req.Guessed = true
+	for _, c := range []struct {
+		line string
+		want bool
+	}{{"arg n=9", true}, {"grid 3", true}, {"block 32", false}} {
+		if d.command(c.line); d.m.Req.Guessed != c.want {
+			t.Errorf("after %s: guessed %v", c.line, d.m.Req.Guessed)
+		}
+	}
 	asked = nil
-	d.command("arg m=1").hasStatus("the launch gives x=iota:f32[8] n=8; expected one of them as NAME=VALUE")
+	d.command("arg m=1").hasStatus("the launch gives x=iota:f32[8] n=9; expected one of them as NAME=VALUE")
 	if asked != nil {
 		t.Errorf("opened %q", asked)
 	}

@@ -48,18 +48,24 @@ func (p palette) changeArguments(typed string) tea.Cmd {
 	opening := slices.Clone(p.Req.Opening())
 	for _, w := range words {
 		name, _, ok := strings.Cut(w, "=")
-		at := slices.IndexFunc(opening, func(x string) bool { return strings.HasPrefix(x, name+"=") })
-		if !ok || at < 1 || opening[at-1] != "--arg" {
+		at := 0
+		for i := 1; i < len(opening); i++ {
+			if opening[i-1] == "--arg" && strings.HasPrefix(opening[i], name+"=") {
+				at = i
+			}
+		}
+		if !ok || at == 0 {
 			p.Complain(fmt.Sprintf(":arg %s: the launch gives %s; expected one of them as NAME=VALUE", w,
 				strings.Join(p.argumentsGiven(), " ")))
 			return nil
 		}
 		opening[at] = w
 	}
-	return p.openWords(opening)
+	return p.openGuessed(opening, p.Req.Guessed)
 }
 
-// changeOption opens the file on screen with another value of an option of its launch.
+// changeOption opens the file on screen with another value of an option of its launch. Where both options
+// were guessed, the launch is a guess until the other is given too.
 func (p palette) changeOption(option string) func(string) tea.Cmd {
 	return func(value string) tea.Cmd {
 		opening := slices.Clone(p.Req.Opening())
@@ -70,6 +76,12 @@ func (p palette) changeOption(option string) func(string) tea.Cmd {
 			return nil
 		}
 		opening[at+1] = value
-		return p.openWords(opening)
+		other := map[string]string{"--grid": "--block", "--block": "--grid"}[option]
+		guessed := p.Req.Guessed && p.file.chosen != other
+		cmd := p.openGuessed(opening, guessed)
+		if p.file.chosen = ""; guessed {
+			p.file.chosen = option
+		}
+		return cmd
 	}
 }

@@ -44,7 +44,14 @@ func (r *recent) add(req debugkern.Request, own []string) {
 	if delete(r.guessed, line); req.Guessed {
 		r.guessed[line] = true
 	}
-	if delete(r.sources, line); own != nil {
+	if own != nil {
+		r.sources[line] = text.JoinWords(own)
+	}
+}
+
+// madeBy notes the launch that the source of words makes itself, where none is known.
+func (r *recent) madeBy(words, own []string) {
+	if line := r.line(words); r.sources[line] == "" {
 		r.sources[line] = text.JoinWords(own)
 	}
 }
@@ -152,8 +159,9 @@ func withPaths(words []string, rename func(path string) string) []string {
 // launchable is an error of a file that was given without its launch: it has one to begin with.
 type launchable interface {
 	error
-	// Launch: line is where the source launches it with this grid and block, 0 where they are guessed.
-	Launch() (options []string, kernel string, line int)
+	// Launch: line is where the source launches it with this grid and block, 0 where they are guessed; whole
+	// reports that the numbers are those that it passes.
+	Launch() (options []string, kernel string, line int, whole bool)
 }
 
 // proposal is a launch that was put into the prompt for a file, to be changed there.
@@ -208,36 +216,40 @@ func (r *recent) launched(file string) []string {
 
 // propose is the line of :open for a file that was given without its launch, or with arguments that are no
 // parameters', with a launch to begin with; "" where an error is another one, or the launch is not known. own
-// are the words that opened the file last, nil where none did: they stand for a name alone, unless the source
-// makes another launch now than source, which it made then.
-func propose(words, own []string, source string, err error) (p proposal, line string) {
+// are the words that opened the file last, nil where none did: they stand for a name alone. Where the source
+// made the launch was then, and makes another now, own has what the source has.
+func propose(words, own []string, was string, now sourceLaunch, err error) (p proposal, line string) {
 	var lacks launchable
 	if !errors.As(err, &lacks) {
 		return p, ""
 	}
-	options, kernel, at := lacks.Launch()
+	options, kernel, at, whole := lacks.Launch()
 	if len(options) == 0 {
 		return p, ""
 	}
 	p.line, p.asks = "open "+text.JoinWords(words[:1]), true
 	p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
-	if at > 0 {
+	switch {
+	case whole:
 		p.why = fmt.Sprintf("launch of %s as line %d makes it; Enter opens it", kernel, at)
+	case at > 0:
+		p.why = fmt.Sprintf("launch of %s with the grid and block of line %d; the numbers are a beginning: change them, "+
+			"Enter opens it", kernel, at)
 	}
-	other := otherwise(own, options)
-	switch changed := at > 0 && source != "" && source != text.JoinWords(options) && other != nil; {
+	other := strings.Join(otherwise(own, now.options), ", ")
+	switch {
 	case len(words) > 1 || own == nil:
-	case changed:
-		p.why = fmt.Sprintf("launch of %s as line %d makes it now, with %s; Enter opens it", kernel, at,
-			strings.Join(other, ", "))
-		own = nil
-	default:
+	case other == "":
 		words = own
 		p.why = "launch of " + kernel + " as it was opened last; Enter opens it"
-		if at > 0 && other != nil {
-			p.why = fmt.Sprintf("launch of %s as it was opened last; line %d makes it with %s; Enter opens it", kernel,
-				at, strings.Join(other, ", "))
-		}
+	case was != "" && was != text.JoinWords(now.options):
+		words = withSource(own, now.options, options)
+		p.why = fmt.Sprintf("launch of %s as it was opened last, with %s of line %d as it is now; Enter opens it", kernel,
+			other, now.line)
+	default:
+		words = own
+		p.why = fmt.Sprintf("launch of %s as it was opened last; line %d makes it with %s; Enter opens it", kernel,
+			now.line, other)
 	}
 	words, renamed := fitted(words, options)
 	added := lacking(words, options)
@@ -254,6 +266,64 @@ func propose(words, own []string, source string, err error) (p proposal, line st
 		}
 	}
 	return p, "open " + text.JoinWords(append(slices.Clone(words), added...))
+}
+
+// withSource are the words of a launch with the grid, the block and the numbers of the source's, and with the
+// extents of a proposed launch for memory that is made by a rule.
+func withSource(words, source, proposed []string) []string {
+	out := slices.Clone(words)
+	for i := range out {
+		option, value, one := strings.Cut(out[i], "=")
+		if i > 0 && slices.Contains([]string{"--grid", "--block", "--arg"}, out[i-1]) {
+			option, value, one = out[i-1], out[i], false
+		} else if !one {
+			continue
+		}
+		now := value
+		if option == "--arg" {
+			name, given, _ := strings.Cut(value, "=")
+			if number := valueOf(source, option, name); number != "" {
+				now = name + "=" + number
+			} else if memory := valueOf(proposed, option, name); memory != "" {
+				now = name + "=" + withExtents(given, memory)
+			}
+		} else if x := valueOf(source, option, ""); x != "" {
+			now = x
+		}
+		if one {
+			now = option + "=" + now
+		}
+		out[i] = now
+	}
+	return out
+}
+
+// valueOf is the value that pairs have for an option, of an argument by its name; "" where they have none.
+func valueOf(pairs []string, option, name string) string {
+	for k := 0; k+1 < len(pairs); k += 2 {
+		if pairs[k] != option {
+			continue
+		}
+		if name == "" {
+			return pairs[k+1]
+		}
+		if of, value, _ := strings.Cut(pairs[k+1], "="); of == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// withExtents is SOURCE:DTYPE[DIMS] with the DIMS of another value of the same DTYPE; what else a value is
+// stays.
+func withExtents(value, other string) string {
+	head, dims, ok := strings.Cut(value, "[")
+	otherHead, otherDims, otherOK := strings.Cut(other, "[")
+	dtype := func(s string) string { return s[strings.LastIndexByte(s, ':')+1:] }
+	if !ok || !otherOK || !strings.HasSuffix(dims, "]") || dtype(head) != dtype(otherHead) {
+		return value
+	}
+	return head + "[" + otherDims
 }
 
 // otherwise is what of a launch, by pairs, is another than words give: grid, block, and numbers.

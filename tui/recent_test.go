@@ -118,7 +118,7 @@ func TestProposesTheLaunchAsItWas(t *testing.T) {
 		if c.own != "" {
 			last, _ = text.Words(c.own)
 		}
-		p, line := propose(given, last, "", lacks)
+		p, line := propose(given, last, "", sourceLaunch{}, lacks)
 		want, _ := text.Words("open " + c.want)
 		if got, _ := text.Words(line); !slices.Equal(got, want) || !strings.Contains(p.why, c.why) {
 			t.Errorf("%s: %s (%s)", c.given, line, p.why)
@@ -126,28 +126,47 @@ func TestProposesTheLaunchAsItWas(t *testing.T) {
 	}
 }
 
-// TestProposesTheSourcesLaunch: a launch that the source makes is no guess, and one that it makes otherwise
-// than when the file was opened last takes the place of the one that was opened; where it is as before, the
-// launch that was opened stays, and what the source has otherwise is named.
+// TestProposesTheSourcesLaunch: a launch that the source makes is no guess. Where it makes another than when
+// the file was opened last, the launch that was opened has what changed, and keeps what else was given; where
+// it is as before, the launch that was opened stays, and what the source has otherwise is named.
 func TestProposesTheSourcesLaunch(t *testing.T) {
-	lacks := func(k string) error {
-		return &checkrun.MissingLaunch{Option: "grid", Example: &scaffold.Example{Kernel: "k", Line: 22,
-			Options: []string{"--grid", "2,3", "--block", "16", "--arg", "x=zeros:f32[8]", "--arg",
-				"k=" + k}}}
+	shown := func(k string) []string {
+		return []string{"--grid", "2,3", "--block", "16", "--arg", "k=" + k}
 	}
-	own := strings.Fields("k.cu --grid 2,3 --block 16 --arg x=ones:f32[8] --arg k=37.0")
-	source := "--grid 2,3 --block 16 --arg x=zeros:f32[8] --arg k=37"
+	lacks := func(k string, all bool) error {
+		e := &scaffold.Example{Kernel: "f", Line: 22, Shown: shown(k), Options: []string{
+			"--entry", "f", "--grid", "2,3", "--block", "16", "--arg", "x=zeros:f32[" + k + ",8]",
+			"--arg", "w=zeros:f32[9]", "--arg", "k=" + k,
+		}}
+		if !all {
+			e.Shown = e.Shown[:4]
+		}
+		return &checkrun.MissingLaunch{Option: "grid", Example: e}
+	}
+	own := strings.Fields(
+		"k.cu --entry=f --grid 2,3 --block=16 --arg x=rand:f32[37,8] --arg w=w.npy --arg k=37.0 -I inc")
+	was := text.JoinWords(shown("37"))
 	for _, c := range []struct {
-		own                     []string
-		source, now, line, says string
+		own             []string
+		was, now        string
+		all             bool
+		line, says, not string
 	}{
-		{nil, "", "37", "k=37", "as line 22 makes it; Enter opens it"},
-		{own, source, "37", "k=37.0", "as it was opened last; Enter opens it"},
-		{own, source, "33", "k=33", "as line 22 makes it now, with k=33; Enter"},
-		{own, "", "33", "k=37.0", "as it was opened last; line 22 makes it with k=33; Enter"},
+		{nil, "", "37", true, "--arg k=37", "as line 22 makes it; Enter opens it", ""},
+		{nil, "", "37", false, "--arg k=37", "with the grid and block of line 22; the numbers are a beginning",
+			"makes it"},
+		{own, was, "37", true, text.JoinWords(own[1:]), "as it was opened last; Enter opens it", "line 22"},
+		{own, was, "33", true,
+			"k.cu --entry=f --grid 2,3 --block=16 --arg x=rand:f32[33,8] --arg w=w.npy --arg k=33 -I inc",
+			"as it was opened last, with k=33 of line 22 as it is now; Enter", ""},
+		{own, "", "33", true, text.JoinWords(own[1:]),
+			"as it was opened last; line 22 makes it with k=33; Enter", ""},
 	} {
-		p, line := propose([]string{"k.cu"}, c.own, text.JoinWords(strings.Fields(c.source)), lacks(c.now))
-		if !strings.HasSuffix(line, c.line) || !strings.Contains(p.why, c.says) || p.launch != nil {
+		now := sourceLaunch{"f", shown(c.now), 22}
+		p, line := propose([]string{"k.cu"}, c.own, c.was, now, lacks(c.now, c.all))
+		flat := strings.ReplaceAll(line, "--arg=", "--arg ")
+		if !strings.HasSuffix(flat, c.line) || !strings.Contains(p.why, c.says) || p.launch != nil ||
+			c.not != "" && strings.Contains(p.why, c.not) {
 			t.Errorf("%v, %s: %q, %q, guessed %q", c.own, c.now, line, p.why, p.launch)
 		}
 	}
@@ -176,7 +195,7 @@ func TestTakenProposal(t *testing.T) {
 		{"k.cu", "k.cu --grid 2 --block 64 --arg x=zeros:f32[8]", false},
 		{"k.cu --grid 3", "k.cu --grid 3 --block 16", false},
 	} {
-		p, line := propose(strings.Fields(c.given), nil, "", lacks)
+		p, line := propose(strings.Fields(c.given), nil, "", sourceLaunch{}, lacks)
 		if line == "" {
 			t.Fatalf("%s: nothing proposed", c.given)
 		}

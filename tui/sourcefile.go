@@ -61,12 +61,13 @@ type watchedFile struct {
 	// declared is what decides which parameters the kernels have: their declarations and the preprocessor's
 	// lines
 	declared string
-	launched ownLaunch // of the target's source
+	launch   sourceLaunch // of the target's source
 }
 
-// ownLaunch is the launch that a source makes of its kernel itself: its options, nil where it shows none, and
-// its line.
-type ownLaunch struct {
+// sourceLaunch is what a source shows of the launch that it makes of an entry itself, as options, nil where
+// it shows none, and its line.
+type sourceLaunch struct {
+	entry   string
 	options []string
 	line    int
 }
@@ -80,12 +81,14 @@ type sourceFile struct {
 	settled map[string]string      // stamps of the files that the last run is of
 	options *string                // of the launch, as the source's comments had them at the first look
 	params  string                 // declaredIn the files that the arguments were bound by last
-	main    *ownLaunch             // the launch that the source made itself when the files had settled
+	source  *sourceLaunch          // the launch that the source made itself when the files had settled
 	other   string                 // what that launch has now and the request has not, in words; ""
 	rebound string                 // what has changed of the parameters since the run before
 	same    int                    // looks in a row that found the same
 	going   bool                   // a look is under way
 	reopen  func(context.Context) (debugkern.Request, error)
+	recent  *recent
+	chosen  string // --grid or --block, where a command gave that of a launch that is a guess
 	// launched is Options.Launched
 	launched func(ctx context.Context, file, entry string) (options []string, line int)
 	opened   debugkern.Request // what the comments gave last, with the command line's options
@@ -107,7 +110,7 @@ func (f *sourceFile) watch() tea.Cmd {
 	if roots := f.watched(); !roots.equal(&f.roots) {
 		if roots.target != f.roots.target {
 			f.looked, f.settled, f.Stamp, f.same, f.options, f.params = nil, nil, "", 0, nil, ""
-			f.main = nil
+			f.source = nil
 		}
 		f.roots = roots
 	}
@@ -167,14 +170,17 @@ func (f *sourceFile) watched() watchRoots {
 // look reads the state of the files in the background.
 func (f *sourceFile) look() tea.Cmd {
 	ctx, roots, before, cat := f.Ctx, f.roots, f.looked, f.Engine.Catalogue()
-	entry, launched := entryOf(&f.Req), f.launched
+	entry, launched := entryOf(f.Req.Launch), f.launched
+	if f.reopen == nil {
+		launched = nil
+	}
 	return func() tea.Msg {
 		msg := sourceMsg{roots: roots, files: lookAt(ctx, &roots, before)}
-		if now := msg.files[roots.source]; launched != nil && f.reopen != nil && now.stamp != gone {
-			if was, ok := before[roots.source]; ok && was.stamp == now.stamp {
-				now.launched = was.launched
-			} else {
-				now.launched.options, now.launched.line = launched(ctx, roots.source, entry)
+		if now := msg.files[roots.source]; launched != nil && now.stamp != gone {
+			was, ok := before[roots.source]
+			if now.launch = was.launch; !ok || was.stamp != now.stamp || was.launch.entry != entry {
+				now.launch.entry = entry
+				now.launch.options, now.launch.line = launched(ctx, roots.source, entry)
 			}
 			msg.files[roots.source] = now
 		}
@@ -187,29 +193,35 @@ func (f *sourceFile) look() tea.Cmd {
 	}
 }
 
-// entryOf is the kernel that the launch of a request names; "" where it names none.
-func entryOf(req *debugkern.Request) string {
-	for i := 1; i < len(req.Launch); i++ {
-		if req.Launch[i-1] == "--entry" {
-			return req.Launch[i]
+// entryOf is the kernel that the options of a launch name; "" where they name none.
+func entryOf(launch []string) string {
+	for i, w := range launch {
+		if name, ok := strings.CutPrefix(w, "--entry="); ok {
+			return name
+		}
+		if i > 0 && launch[i-1] == "--entry" {
+			return w
 		}
 	}
 	return ""
 }
 
-// ownChanged notes what the source's own launch has now and the request on screen has not, where it is
+// launchChanged notes what the source's own launch has now and the request on screen has not, where it is
 // another than when the files had settled before.
-func (f *sourceFile) ownChanged() {
-	now := f.looked[f.roots.source].launched
+func (f *sourceFile) launchChanged() {
+	now := f.looked[f.roots.source].launch
 	f.other = ""
-	if f.main != nil && f.main.options != nil && now.options != nil &&
-		!slices.Equal(f.main.options, now.options) {
+	if was := f.source; was != nil && was.entry == now.entry && was.options != nil && now.options != nil &&
+		!slices.Equal(was.options, now.options) {
 		if other := otherwise(f.Req.Launch, now.options); other != nil {
 			f.other = fmt.Sprintf("line %d launches it with %s now, and this run does not: :open %s proposes that", now.line,
 				strings.Join(other, ", "), filepath.Base(f.roots.source))
 		}
 	}
-	f.main = &now
+	if f.source == nil && now.options != nil && f.recent != nil {
+		f.recent.madeBy(f.Req.Opening(), now.options)
+	}
+	f.source = &now
 }
 
 // lookAt looks at the roots and at all that they include in quotes. Files that have not changed since before
@@ -315,7 +327,7 @@ func (f *sourceFile) settle() tea.Cmd {
 	if f.options == nil {
 		options := f.looked[f.roots.source].options
 		f.options, f.params = &options, declaredIn(f.looked)
-		f.ownChanged()
+		f.launchChanged()
 	}
 	if f.settled == nil {
 		f.settled = map[string]string{}
@@ -343,7 +355,7 @@ func (f *sourceFile) settle() tea.Cmd {
 	for path, now := range f.looked {
 		f.settled[path] = now.stamp
 	}
-	f.ownChanged()
+	f.launchChanged()
 	slices.Sort(changed)
 	changed = slices.Compact(append(changed, f.saved...)) // a run that this one supersedes answered nothing
 	slices.Sort(changed)

@@ -49,8 +49,9 @@ type Options struct {
 	// Open reads the words of a command line that opens a target or a file, and compiles the file; nil: only
 	// targets of the catalogue can be chosen. It is called by one goroutine at a time, not the model's.
 	Open func(ctx context.Context, words []string) (Opened, error)
-	// Launched returns the options of the launch that a source makes of an entry itself, and its line; nil
-	// where its text does not show one. Itself nil: no source is asked.
+	// Launched returns what a source shows of the launch that it makes of an entry itself, as options (grid,
+	// block, and numbers that it passes), and its line; nil where it shows none. Itself nil: no source is
+	// asked.
 	Launched func(ctx context.Context, file, entry string) (options []string, line int)
 	// Expectations adds to a run's document what the words of its launch state its outputs to be made of and
 	// what differs; nil: nothing does.

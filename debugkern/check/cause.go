@@ -294,7 +294,8 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 // strong: the last block that adds up, which reads the others' results through a volatile pointer.
 func (c *cause) readersFence(sites []site) bool {
 	return !slices.ContainsFunc(c.pairs, func(p *pair) bool {
-		return p.kind != pairBlocks || !p.lacks.acquire || p.two.writes || !sites[p.second].strong
+		return p.kind != pairBlocks || p.lacks.scope > 0 || !p.lacks.acquire || p.two.writes ||
+			!sites[p.second].strong
 	})
 }
 

@@ -47,60 +47,68 @@ func (l *launch) cover(watched bool) {
 }
 
 // unreached lists the entry's source lines none of whose instructions were executed, nor any that was inlined
-// by a call of theirs, by file and line. Not among them is a line of which the compiler moved what it
-// computes to others: it has instructions only in copies of code that was executed elsewhere, as a loop's
-// unrolled body.
+// by a call of theirs, by file and line. The compiler may have moved what a line computes to others, so that
+// it has instructions only in a copy of code that was executed elsewhere, such as a loop's remainder: a line
+// is left out where all other lines of each unexecuted region that has it were executed elsewhere. That is a
+// heuristic: a branch of one line, merged with a copy of another, is left out too.
 func (l *launch) unreached() []report.Source {
 	executed := l.covered.Executed
-	type place struct{ around, line string } // a line of one inlined call, and what that is called from
 	places := make([][]place, len(l.entry.Body))
-	lines := map[string]report.Source{}
-	done := map[string]bool{}
+	done := map[report.Source]bool{}
 	for i := range min(len(l.entry.Body), len(executed)) {
-		at := target.Blame(l.entry, i)
-		if at == nil || at.Line == 0 {
-			continue
-		}
-		around := ""
-		for _, c := range append(at.Calls.Sites(), target.Site{File: at.File, Line: at.Line}) {
-			line := fmt.Sprintf("%s:%d", c.File, c.Line)
-			places[i] = append(places[i], place{around, line})
-			around += line + ";"
-			lines[line] = report.Source{File: c.File, Line: c.Line}
-			done[line] = done[line] || executed[i]
+		places[i] = placesOf(l.entry, i)
+		for _, p := range places[i] {
+			done[p.line] = done[p.line] || executed[i]
 		}
 	}
-	missed := map[string]bool{}
+	missed := map[report.Source]bool{}
 	for _, part := range unexecutedParts(l.entry, executed) {
-		// lines, by what is around them
-		own, others := map[string]map[string]bool{}, map[string]map[string]bool{}
+		own, others := map[string][]report.Source{}, map[string]bool{} // by what is around the lines
 		for _, i := range part {
 			for _, p := range places[i] {
-				to := own
-				if done[p.line] {
-					to = others
+				switch {
+				case done[p.line]:
+					others[p.around] = true
+				case !slices.Contains(own[p.around], p.line):
+					own[p.around] = append(own[p.around], p.line)
 				}
-				if to[p.around] == nil {
-					to[p.around] = map[string]bool{}
-				}
-				to[p.around][p.line] = true
 			}
 		}
 		for around, list := range own {
-			for line := range list {
-				missed[line] = missed[line] || len(list) > len(others[around])
+			for _, line := range list {
+				missed[line] = missed[line] || len(list) > 1 || !others[around]
 			}
 		}
 	}
 	out := []report.Source{}
 	for line, is := range missed {
 		if is {
-			out = append(out, lines[line])
+			out = append(out, line)
 		}
 	}
 	slices.SortFunc(out, func(a, b report.Source) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
+	return out
+}
+
+// place is a line of the kernel, or of a function that is inlined in it, and the calls around that.
+type place struct {
+	around string
+	line   report.Source
+}
+
+// placesOf are the lines that an instruction is of: its calls', outermost first, and its own.
+func placesOf(f *ptx.Func, i int) (out []place) {
+	at := target.Blame(f, i)
+	if at == nil || at.Line == 0 {
+		return nil
+	}
+	around := ""
+	for _, c := range append(at.Calls.Sites(), target.Site{File: at.File, Line: at.Line}) {
+		out = append(out, place{around, report.Source{File: c.File, Line: c.Line}})
+		around += fmt.Sprintf("%s:%d;", c.File, c.Line)
+	}
 	return out
 }
 

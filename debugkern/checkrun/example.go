@@ -133,19 +133,33 @@ func (e *MissingLaunch) lackingText() string {
 }
 
 // Launch is what may be given in its place, one word each, and what it is for; nil where that is not known.
-// line is where the source launches it with this grid and block, 0 where they are guessed.
-func (e *MissingLaunch) Launch() (options []string, kernel string, line int) {
-	if e.Example == nil {
-		return nil, "", 0
+// line is where the source launches it with this grid and block, 0 where they are guessed; whole reports that
+// it shows all numbers that it passes, too.
+func (e *MissingLaunch) Launch() (options []string, kernel string, line int, whole bool) {
+	x := e.Example
+	if x == nil {
+		return nil, "", 0, false
 	}
-	return e.Example.Options, e.Example.Kernel, e.Example.Line
+	numbers := 0
+	for i := 1; i < len(x.Options); i++ {
+		if x.Options[i-1] == "--arg" && !strings.Contains(x.Options[i], ":") {
+			numbers++
+		}
+	}
+	shown := 0
+	for _, w := range x.Shown {
+		if w == "--arg" {
+			shown++
+		}
+	}
+	return x.Options, x.Kernel, x.Line, x.Line > 0 && numbers == shown
 }
 
-// Launched are the options of the launch that a source makes of an entry itself, and its line; nil where it
-// makes none, or the text does not show with which grid and block.
+// Launched are the options that a source shows of the launch that it makes of an entry itself (grid, block,
+// and numbers that it passes), and its line; nil where it makes none, or does not show grid and block.
 func Launched(ctx context.Context, path, entry string) (options []string, line int) {
 	if e := exampleOf(ctx, path, entry); e != nil && e.Line > 0 {
-		return e.Options, e.Line
+		return e.Shown, e.Line
 	}
 	return nil, 0
 }

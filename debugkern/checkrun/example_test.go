@@ -36,7 +36,7 @@ func TestWithoutLaunch(t *testing.T) {
 			t.Errorf("%q: %#v", c.text, err)
 			continue
 		}
-		options, _, _ := missing.Launch()
+		options, _, _, _ := missing.Launch()
 		if !strings.HasPrefix(err.Error(), "--grid is missing; expected X[,Y[,Z]]") ||
 			!strings.HasSuffix(err.Error(), c.want) || (options == nil) != (c.want == "") {
 			t.Errorf("%q: %v, options %q", c.text, err, options)

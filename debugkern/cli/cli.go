@@ -70,8 +70,8 @@ type Terminal struct {
 	// Open reads the words of a command line that opens a target or a file, and returns the request that runs
 	// it, and its Reopen. One call at a time.
 	Open func(ctx context.Context, words []string) (debugkern.Request, Reopen, error)
-	// Launched returns the options of the launch that a source makes of an entry itself, and its line; nil
-	// where its text does not show one.
+	// Launched returns what a source shows of the launch that it makes of an entry itself, as options (grid,
+	// block, and numbers that it passes), and its line; nil where it shows none.
 	Launched func(ctx context.Context, file, entry string) (options []string, line int)
 	// Expectations checks what the launch of a request that was run states its outputs to be made of, and
 	// adds what differs to the run's document.

@@ -38,10 +38,12 @@ func (a *app) initCommand() *cobra.Command {
 		Long: "init reads the parameters and shared arrays of a kernel's entry and writes a commented manifest that loads. What PTX cannot\n" +
 			"show has a usual value and is marked with \"# ?\". A .cu is compiled by NVRTC first; it has names, which PTX has not. An existing\n" +
 			"file is never overwritten. Next to the manifest a JSON Schema is written, " + schema.File +
-			", by which editors complete and check it.\n\n" +
+			", by which editors complete and check it. The launch in the manifest is executed once on the emulator, for 10 s at most, and a note\n" +
+			"names the errors that were found.\n\n" +
 			"With a launch, given as check takes it (--grid, --block, --arg, and the comments of the file), launch and arguments are that one's, and\n" +
 			"the stages of attention are discovered: one block is executed with what its values are made of. Each stage has its evidence as a comment,\n" +
-			"and where the registers are that hold it; what was not found is there with the reason. A bundle (.tsl) has its launch in it.\n\n" +
+			"and where the registers are that hold it; what was not found is there with the reason. Of another kernel the output's stage is written\n" +
+			"where the text shows what it computes. A bundle (.tsl) has its launch in it.\n\n" +
 			"--triton imports FILE.py with the Python of PATH, compiles KERNEL with no GPU, and writes the bundle KERNEL.tsl\n" +
 			"and the manifest KERNEL.yaml. The folder of FILE.py must be trusted, because importing executes it. --arg is given\n" +
 			"for each argument of the kernel, as check takes it, constexprs among them; --set for options of the compiler.\n\n" +
@@ -145,7 +147,14 @@ func (a *app) printInit(doc *report.Init) error {
 	err := a.print(doc, func(w io.Writer) {
 		guesses := ""
 		if n := len(doc.Unknown); n > 0 || !build.Bundled(doc.File) {
-			guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", n)
+			switch n := strings.Count(doc.Text, "   # ? "); n {
+			case 0:
+				guesses = ", nothing in it marked as a guess"
+			case 1:
+				guesses = ", 1 guess marked with \"# ?\""
+			default:
+				guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", n)
+			}
 		}
 		fmt.Fprintf(w, "wrote %s: entry %s%s\n", doc.Out, doc.Entry, guesses)
 		fmt.Fprintf(w, "next to it is %s, the JSON Schema by which an editor checks the manifest\n", schema.File)
@@ -302,7 +311,7 @@ func triedNote(findings []report.Finding) string {
 	if n := len(list) - shown; n > 0 {
 		list, more = list[:shown], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("executed with what is guessed, it has %s%s: a wrong guess may be the reason",
+	return fmt.Sprintf("executed with the guessed launch and extents: %s%s; a wrong guess may be the reason",
 		strings.Join(list, ", "), more)
 }
 

@@ -234,6 +234,78 @@ func TestInitSource(t *testing.T) {
 	}
 }
 
+// TestInitTries: what init proposes is executed, and what was found is in its notes: a race of the kernel's
+// own, and nothing of a kernel that is right, whichever kernel of a file it is. A number of 8 bytes is no
+// pointer.
+func TestInitTries(t *testing.T) {
+	t.Parallel()
+	const source = `__global__ void scale(double* y, double a, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] *= a;
+}
+__global__ void turn(float* x) {
+    __shared__ float s[256];
+    s[threadIdx.x] = x[blockIdx.x * 256 + threadIdx.x];
+    BARRIER
+    x[blockIdx.x * 256 + threadIdx.x] = s[255 - threadIdx.x];
+}
+`
+	for _, c := range []struct{ entry, barrier, note string }{
+		{"turn", "", "executed with the guessed launch and extents: race on s at k.cu:7"},
+		{"turn", "__syncthreads();", ""},
+		{"scale", "", ""},
+		{"", "", ""},
+	} {
+		file := writeKernel(t, "k.cu", []byte(strings.Replace(source, "BARRIER", c.barrier, 1)))
+		args := []string{"init", file}
+		if c.entry != "" {
+			args = append(args, "--entry", c.entry)
+		}
+		var doc report.Init
+		code, errText := documentOf(t, &doc, args...)
+		skipWithoutNVRTC(t, code, errText)
+		notes := strings.Join(doc.Notes, "\n")
+		tried := strings.Contains(notes, "executed")
+		if code != 0 || !strings.Contains(notes, c.note) || tried != (c.note != "") ||
+			!strings.Contains(doc.Check, " --entry "+doc.Entry+" ") {
+			t.Errorf("%s: exit %d, notes %q, %s%s", c.entry, code, notes, doc.Check, errText)
+		}
+		text, _ := os.ReadFile(doc.Out)
+		if c.entry == "scale" && !strings.Contains(string(text), "{name: n, type: i64, value: n}") {
+			t.Errorf("n is no number:\n%s", text)
+		}
+	}
+}
+
+// TestInitOfALaunch: with a launch, the stage that the text shows is written for it, and the run of the
+// manifest is judged; a launch that does not agree with the text has no stage.
+func TestInitOfALaunch(t *testing.T) {
+	t.Parallel()
+	const source = `__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2.f;
+}
+`
+	for extent, judged := range map[string]bool{"100": true, "120": false} {
+		file := writeKernel(t, "k.cu", []byte(source))
+		var doc report.Init
+		code, errText := documentOf(t, &doc, "init", file, "--grid", "4", "--block", "32", "--arg",
+			"x=rand:f32["+extent+"]", "--arg", "y=unwritten:f32[100]", "--arg", "n=100")
+		skipWithoutNVRTC(t, code, errText)
+		text, err := os.ReadFile(doc.Out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code != 0 || strings.Contains(string(text), `op: {map: "x * 2"`) != judged {
+			t.Errorf("x has %s: exit %d\n%s", extent, code, text)
+		}
+		out, errText, code := call(t, "run", doc.Out, "--trust")
+		if code != 0 || strings.Contains(out, "agree") != judged {
+			t.Errorf("run: exit %d\n%s%s", code, out, errText)
+		}
+	}
+}
+
 const twoEntries = `.version 7.0
 .target sm_80
 .address_size 64

@@ -81,6 +81,39 @@ func Structs(units ...*Unit) (names []string) {
 	return names
 }
 
+// Aliases returns the types that translation units give another name, by that name: typedef float real; using
+// real = float. Types of more than words, such as pointers and templates, are left out.
+func Aliases(units ...*Unit) map[string]string {
+	out := map[string]string{}
+	for _, u := range units {
+		for i := range u.code {
+			from, to := i+1, i+1
+			switch u.str(u.code[i]) {
+			case "typedef":
+			case "using":
+				from = i + 3 // using NAME =
+			default:
+				continue
+			}
+			for to = from; to < len(u.code) && u.code[to].kind == ident; to++ {
+			}
+			if to >= len(u.code) || u.str(u.code[to]) != ";" {
+				continue
+			}
+			words := make([]string, 0, to-from)
+			for _, t := range u.code[from:to] {
+				words = append(words, u.str(t))
+			}
+			if u.str(u.code[i]) == "typedef" && len(words) > 1 {
+				out[words[len(words)-1]] = strings.Join(words[:len(words)-1], " ")
+			} else if from == i+3 && u.str(u.code[i+2]) == "=" && len(words) > 0 {
+				out[u.str(u.code[i+1])] = strings.Join(words, " ")
+			}
+		}
+	}
+	return out
+}
+
 // kernelOf finds a kernel by the name that a launch spells, which may leave out namespaces.
 func kernelOf(kernels []*Kernel, name string) *Kernel {
 	i := slices.IndexFunc(kernels, func(k *Kernel) bool {

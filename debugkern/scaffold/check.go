@@ -48,6 +48,9 @@ func checkWords(req Request, m *configs.Manifest) []string {
 	if req.Std != "" {
 		words = append(words, "--std", req.Std)
 	}
+	if req.Arch != "" {
+		words = append(words, "--arch", req.Arch)
+	}
 	words = append(words, "--grid", plan.Grid.String(), "--block", plan.Block.String())
 	if plan.DynShared > 0 {
 		words = append(words, "--shared", fmt.Sprint(plan.DynShared))
@@ -113,7 +116,7 @@ func checkValue(a probes.Arg) string {
 	if a.Role == probes.RoleInput || a.Role == probes.RoleInOut && a.Fill.Kind != probes.FillZeros {
 		source = "randn"
 		if !a.DType.Float() {
-			source = "randint(0,8)"
+			source = strings.ReplaceAll(integers(a.DType), " ", "")
 		}
 	}
 	return fmt.Sprintf("%s:%s[%s]", source, a.DType, strings.Join(dims, ","))

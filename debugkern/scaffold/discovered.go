@@ -85,6 +85,15 @@ func Discovered(
 		manifestText: &manifestText{doc: d}, req: req, l: l, a: found, role: configs.Roles(), source: source,
 	}
 	w.name()
+	if found != nil {
+		if names := w.deciding(); names != nil {
+			text := fmt.Sprintf("which keys take part: it may depend on %s, which no stage has; so they are not judged",
+				strings.Join(names, ", "))
+			if !slices.Contains(found.Missing, text) {
+				found.Missing = append(found.Missing, text)
+			}
+		}
+	}
 	d.Text = w.manifest()
 	m, err := configs.ParseManifest(req.Out, []byte(d.Text))
 	if err == nil && !resolves(m) {

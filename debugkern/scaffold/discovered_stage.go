@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,8 +126,23 @@ func (w *discovered) load(role discover.Role, axis, columns string, rows, cols i
 		per, w.names[o.Arg], bracketed(o.At), o.Rows, o.Cols)
 }
 
-// unknownMask reports whether keys take part by no rule that was found.
+// deciding are the arguments of integers that the kernel reads and no stage has: lengths, masks and tables,
+// which may decide which keys take part.
+func (w *discovered) deciding() (names []string) {
+	for i, a := range w.l.Args {
+		operand := slices.ContainsFunc(w.a.Operands, func(o discover.Operand) bool { return o.Arg == i })
+		if a.Dims != nil && a.Read && !operand && !a.DType.Float() {
+			names = append(names, w.names[i])
+		}
+	}
+	return names
+}
+
+// unknownMask reports whether keys take part by no rule that was found, or by what no stage has.
 func (w *discovered) unknownMask() bool {
+	if w.deciding() != nil {
+		return true
+	}
 	for _, m := range w.a.Mask {
 		if m == "?" {
 			return true

@@ -21,6 +21,8 @@ type Example struct {
 	Options []string // of the command line, one word each
 	// Line is where the source launches it with this grid and block; 0: they are guessed.
 	Line int
+	// Shown are those of Options that the launch on Line shows: grid, block, and numbers that it passes.
+	Shown []string
 }
 
 // SourceExample is a launch of a kernel of a CUDA source, of the first for entry ""; nil where there is none.
@@ -61,7 +63,7 @@ func usedAs(k *hostcode.Kernel, i int) (read, loaded, written bool) {
 	}
 	name := regexp.QuoteMeta(p.Name)
 	elements := len(regexp.MustCompile(`\b`+name+`\s*\[`).FindAllString(k.Body(), -1))
-	addressed := len(regexp.MustCompile(`&\s*`+name+`\s*\[`).FindAllString(k.Body(), -1))
+	addressed := len(regexp.MustCompile(`\batomic\w*\s*\(\s*&\s*`+name+`\s*\[`).FindAllString(k.Body(), -1))
 	stored, assigned := false, 0
 	for _, s := range k.Stores() {
 		if s.Name == p.Name {
@@ -71,7 +73,7 @@ func usedAs(k *hostcode.Kernel, i int) (read, loaded, written bool) {
 			}
 		}
 	}
-	taken := regexp.MustCompile(`(?:&\s*|\+\+\s*|--\s*)`+name+`\b`).MatchString(k.Body()) ||
+	taken := regexp.MustCompile(`(?:(?:^|[^&])&\s*|\+\+\s*|--\s*)`+name+`\b`).MatchString(k.Body()) ||
 		regexp.MustCompile(`\b`+name+`\s*\[[^\]]*\]\s*(?:\+\+|--|[|&^%]=|<<=|>>=)`).MatchString(k.Body())
 	uses := len(regexp.MustCompile(`\b`+name+`\b`).FindAllString(k.Body(), -1))
 	return true, elements > addressed+assigned, stored || taken || elements == 0 || uses != elements
@@ -106,7 +108,7 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	grid, threads := g.launched()
 	out := &Example{Options: []string{"--grid", extent(grid).Short(), "--block", extent(g.block).Short()}}
 	if g.launchedAsIs() {
-		out.Line = v.launch.Line
+		out.Line, out.Shown = v.launch.Line, slices.Clone(out.Options)
 	}
 	if n := g.inShape(g.dynamic()); n > 0 {
 		out.Options = append(out.Options, "--shared", fmt.Sprint(n))
@@ -116,7 +118,12 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 		if name == "" {
 			name = fmt.Sprint(i)
 		}
-		out.Options = append(out.Options, "--arg", name+"="+g.exampleValue(i, threads))
+		option := []string{"--arg", name + "=" + g.exampleValue(i, threads)}
+		out.Options = append(out.Options, option...)
+		passed := g.passedValue(i) != "" && (g.dimOf[i] == "" || g.passedExtents)
+		if out.Line > 0 && !p.Pointer && p.Struct == 0 && passed {
+			out.Shown = append(out.Shown, option...)
+		}
 	}
 	return out
 }
@@ -253,7 +260,8 @@ func (g *general) fit(given Given) {
 		g.block[i] = int64(n)
 	}
 	if grid, _ := g.launched(); !g.passedExtents || extent(grid) != given.Grid {
-		g.extents() // it is not as the source launches it
+		g.passedExtents = false // it is not as the source launches it
+		g.extents()
 	}
 	known := map[string]bool{}
 	set := func(name string, n int64) {

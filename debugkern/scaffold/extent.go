@@ -359,7 +359,7 @@ func (r *indexReader) blocks(geo *geometry) {
 }
 
 // unnamedRows is how many rows a launch has where nothing counts them.
-const unnamedRows = "3"
+const unnamedRows = "7"
 
 // blocksOf is blocks for one index.
 func (r *indexReader) blocksOf(terms []product, geo *geometry) {

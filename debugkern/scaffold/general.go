@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/hostcode"
@@ -14,8 +15,9 @@ import (
 
 // dimension is a name of the manifest's shape, and the extent that the first shape has.
 type dimension struct {
-	name   string
-	extent int64
+	name     string
+	extent   int64
+	launched bool // the extent is the number of blocks that the source launches
 }
 
 // gridSide is one component of a launch's grid: so many blocks cover an extent by steps of a tile.
@@ -132,6 +134,8 @@ func (g *general) threads() {
 		for i, e := range g.components(g.v.launch.Config[1]) {
 			if n, ok := e.Eval(g.launchValue); ok && n > 0 && n <= 1024 && i < 3 {
 				g.block[i] = n
+			} else {
+				g.guessedBlock = true
 			}
 		}
 	}
@@ -279,7 +283,11 @@ func (g *general) blocks() {
 		known := false
 		for i, e := range g.components(g.v.launch.Config[0]) {
 			text, ok := g.render(e, 0)
-			if !ok || i > 2 {
+			if i > 2 {
+				continue
+			}
+			if !ok {
+				g.grid[i].guess = "how many blocks are launched along this axis?"
 				continue
 			}
 			known = true
@@ -294,6 +302,11 @@ func (g *general) blocks() {
 		}
 		// a number, or a name that is not passed
 		rows := g.kind != nil && g.kind.rows != "" && g.grid[0].extent != g.kind.rows
+		if n, err := strconv.ParseInt(g.grid[0].text, 10, 32); rows && err == nil && !g.isDim(g.kind.rows) {
+			g.dims = append([]dimension{{name: g.kind.rows, extent: n, launched: true}}, g.dims...)
+			g.grid[0].text, g.grid[0].extent, g.grid[0].tile = g.kind.rows, g.kind.rows, 1
+			rows = false
+		}
 		if known && !rows {
 			return
 		}
@@ -382,12 +395,16 @@ func (g *general) extents() {
 		step = max(step, g.block[0])
 	}
 	for i := range g.dims {
-		g.dims[i].extent = step * int64(i+2)
-		if len(g.dims) == 1 {
+		switch {
+		case g.dims[i].launched:
+		case len(g.dims) == 1:
 			g.dims[i].extent = step * 3
+		default:
+			g.dims[i].extent = step * int64(i+2)
 		}
 	}
-	if g.kind != nil && g.kind.rows != "" && len(g.dims) > 1 && bits.Len64(uint64(step)) < 8 {
+	if g.kind != nil && g.kind.rows != "" && len(g.dims) > 1 && bits.Len64(uint64(step)) < 8 &&
+		!g.dims[0].launched {
 		g.dims[0].extent = 6 // rows: one block each
 	}
 	if g.kind == nil && len(g.dims) > 1 {
@@ -418,10 +435,11 @@ func (g *general) besideTiles() {
 	}
 	less := int64(3)
 	body := g.v.kernel.Body()
-	if wideAccess.MatchString(body) {
+	text := plainText(body)
+	if wideAccess.MatchString(text) {
 		less = 8
 	}
-	for _, name := range g.guarded(plainText(body)) {
+	for _, name := range g.guarded(text) {
 		for i := range g.dims {
 			if d := &g.dims[i]; d.name == name && d.extent > 16 {
 				d.extent -= less
@@ -432,8 +450,9 @@ func (g *general) besideTiles() {
 
 var (
 	// wideAccess is what takes several elements at once, or a part of a side.
-	wideAccess = regexp.MustCompile(`[a-z]\d?[248]\b|162\b|reinterpret_cast|\*\)|cp\.async|__pipeline|memcpy|` +
-		`wmma|mma|ldmatrix|\w / |>> |int4|\bvec`)
+	wideAccess = regexp.MustCompile(`\b(?:u?(?:char|short|int|long|longlong)|float|double|half|__half|\w*bfloat16)[248]\b|` +
+		`\bu?int4\b|\w*bfloat162\b|reinterpret_cast|\* \) |cp\.async|__pipeline|memcpy|wmma|\bmma|ldmatrix|` +
+		` / \w| >> `)
 	loopHead = regexp.MustCompile(`for \( ([^;]*) ;([^;]*);`)
 )
 

@@ -91,13 +91,17 @@ func plainText(body string) string {
 var (
 	laneIsThread = regexp.MustCompile(
 		`(?i)\blane(?:_?id)?\s*=\s*(?:\(\s*\w+\s*\)\s*)?threadIdx\s*\.\s*x\s*[;,]`)
-	warpOfThread = regexp.MustCompile(`threadIdx\.x (?:/|>>|%|&) (?:32|5|31|warpSize|0x1f|WARP_SIZE)\b`)
+	warpOfThread = regexp.MustCompile(`threadIdx\.x (?:/|>>|%|&) (\w+)`)
 )
 
 // oneWarp reports a kernel whose blocks have 32 threads along x: it takes threadIdx.x itself for the lane.
 func (g *general) oneWarp(text string) bool {
-	return laneIsThread.MatchString(g.v.kernel.Body()) && !warpOfThread.MatchString(text) &&
-		!strings.Contains(text, "blockDim.x")
+	for _, m := range warpOfThread.FindAllStringSubmatch(text, -1) {
+		if n := g.number(m[1], 1024); n == 0 || n == warp || n == warp-1 || n == 5 {
+			return false
+		}
+	}
+	return laneIsThread.MatchString(g.v.kernel.Body()) && !strings.Contains(text, "blockDim.x")
 }
 
 // number is the value of an operand that is one, up to what a block may have.
@@ -125,7 +129,9 @@ func (g *general) bySums(text string, out *geometry) {
 		case "/":
 			each = g.number(of, 1024)
 		case ">>":
-			each = 1 << g.number(of, 10)
+			if each = 0; g.number(of, 10) > 0 {
+				each = 1 << g.number(of, 10)
+			}
 		case "%", "&":
 			return
 		}

@@ -68,7 +68,7 @@ func TestGeometry(t *testing.T) {
 		{
 			"a loop over elements", "constexpr int N = 64;\n__global__ void k(float *x, int n) {\n" +
 				"  for (int i = threadIdx.x; i < n; i += N) x[blockIdx.x * n + i] = 0;\n}",
-			"--grid 3 --block 64 --arg x=zeros:f32[3,189] --arg n=189",
+			"--grid 7 --block 64 --arg x=zeros:f32[7,189] --arg n=189",
 		},
 		{
 			"four rows a block", "__global__ void k(const float *x, float *y, int n) {\n" +
@@ -126,7 +126,7 @@ func TestGeometry(t *testing.T) {
 				"  const half *src = x + row * cols + g * GROUP;\n  int8_t *dst = q + row * cols + g * GROUP;\n" +
 				"  dst[lane] = src[lane]; dst[lane + 32] = src[lane + 32];\n" +
 				"  if (lane == 0) scales[row * (cols / GROUP) + g] = 1;\n}",
-			"--grid 3,3 --block 32 --arg x=randn:f16[3,192] --arg q=zeros:i8[3,192] --arg scales=zeros:f32[192] " +
+			"--grid 3,7 --block 32 --arg x=randn:f16[7,192] --arg q=zeros:i8[7,192] --arg scales=zeros:f32[192] " +
 				"--arg cols=192",
 		},
 		{
@@ -141,6 +141,30 @@ func TestGeometry(t *testing.T) {
 				"  int s = blockIdx.x, h = blockIdx.y;\n  float *row = x + ((size_t)s * H + h) * D;\n" +
 				"  for (int i = threadIdx.x; i < D; i += blockDim.x) row[i] *= 2;\n}",
 			"--grid 6,5 --block 128 --arg x=zeros:f32[6,5,125] --arg S=6 --arg H=5 --arg D=125",
+		},
+		{
+			"an element type under another name", "typedef __nv_bfloat16 bf16;\n" +
+				"__global__ void k(const bf16 *x, int n) { bf16 v = x[blockIdx.x * 64 + threadIdx.x]; }",
+			"--grid 3 --block 64 --arg x=randn:bf16[192] --arg n=192",
+		},
+		{
+			"equal sides that main passes", "__global__ void k(float *x, int rows, int cols) {\n" +
+				"  x[blockIdx.x * cols + threadIdx.x] = rows;\n}\n" +
+				"int main() { int n = 40; float *x; cudaMalloc(&x, n * n * 4); k<<<n, 40>>>(x, n, n); }",
+			"--grid 40 --block 40 --arg x=zeros:f32[40,40] --arg rows=40 --arg cols=40",
+		},
+		{
+			"rows that only main counts", "__global__ void softmax(const float *x, float *y, int cols) {\n" +
+				"  for (int c = threadIdx.x; c < cols; c += blockDim.x)\n" +
+				"    y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c];\n}\n" +
+				"int main() { float *x, *y; softmax<<<7, 128>>>(x, y, 190); }",
+			"--grid 7 --block 128 --arg x=randn:f32[7,190] --arg y=zeros:f32[7,190] --arg cols=190",
+		},
+		{
+			"a loaded flag, a divided side", "__global__ void k(int *flag, half *gamma, int n) {\n" +
+				"  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+				"  if (i < n/4 && flag[i]) gamma[i] = 0;\n  if (i < n) flag[i] = 2;\n}",
+			"--grid 3 --block 128 --arg flag=randint(0,8):i32[376] --arg gamma=zeros:f16[376] --arg n=376",
 		},
 		{
 			"counters and a sum in place", "__global__ void k(const int *key, int *count, float *x, int n) {\n" +

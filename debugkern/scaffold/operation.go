@@ -97,11 +97,11 @@ func (g *general) pointers() {
 		if !p.Pointer {
 			continue
 		}
-		if sides := g.allocated(i); sides != nil {
-			if shape := g.indices.shapeOf(i); sameFactors(shape, sides) { // in the order of the index
-				sides = shape
+		if list := g.allocated(i); list != nil {
+			if shape := g.indices.shapeOf(i); sameFactors(shape, list) { // in the order of the index
+				list = shape
 			}
-			g.args[i] = bracketed(sides)
+			g.args[i] = bracketed(list)
 			continue
 		}
 		g.args[i], g.why[i] = g.guessDims(i), "its extent"
@@ -191,16 +191,17 @@ func (g *general) productDims() {
 			usual = []string{cols, rows}
 		}
 		had := sides(g.args[i])
-		known := g.why[i] == "" || g.indices.shapeOf(i) != nil // cudaMalloc's, or the whole of the index
+		index := g.indices.shapeOf(i)
+		known := g.why[i] == "" || index != nil // cudaMalloc's, or the whole of the index
 		switch {
 		case known && sameFactors(had, usual):
-			if shape := g.indices.shapeOf(i); shape != nil {
-				usual = shape
+			if index != nil {
+				usual = index
 			}
 		case known:
 			for at, batch := range had {
 				if rest := slices.Delete(slices.Clone(had), at, at+1); sameFactors(rest, usual) {
-					if shape := g.indices.shapeOf(i); !sameFactors(shape, had) {
+					if !sameFactors(index, had) {
 						had = append([]string{batch}, usual...)
 					}
 					break
@@ -232,5 +233,16 @@ func fill(t probes.DType) string {
 	if t.Float() {
 		return ""
 	}
-	return ", fill: \"randint(0, 8)\""
+	return ", fill: \"" + integers(t) + "\""
+}
+
+// integers are the values of a buffer of integers: all that a byte has, else numbers that an index may have.
+func integers(t probes.DType) string {
+	switch t {
+	case probes.U8:
+		return "randint(0, 255)"
+	case probes.I8:
+		return "randint(-128, 127)"
+	}
+	return "randint(0, 8)"
 }

@@ -65,6 +65,9 @@ func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
 		if i < len(declared) && len(declared) >= len(f.Params)-1 {
 			d := declared[i]
 			q.Name = d.Name
+			if q.Pointer && !d.Pointer && !u.read && !u.written && d.DType.Size() == p.Size {
+				q.Pointer = false // long long: PTX has its bytes alone
+			}
 			if d.DType != 0 && d.Pointer == q.Pointer {
 				q.DType, q.Guessed, q.Declared = d.DType, false, d.Declared
 			}

@@ -67,9 +67,10 @@ func (g *general) hostValue(name string) *hostcode.Expr {
 const mostPassed = 1 << 17
 
 // takePassed gives the dimensions the extents that the launching function passes, where its text has a number
-// for each, no two of them are equal, and the emulator executes such a launch in a moment.
+// for each that is a parameter, and the emulator executes such a launch in a moment.
 func (g *general) takePassed() {
 	guessed := slices.Clone(g.dims)
+	known := 0
 	for i, d := range g.dimOf {
 		n, err := strconv.ParseInt(g.passedValue(i), 10, 32)
 		if err != nil || n < 1 {
@@ -78,16 +79,17 @@ func (g *general) takePassed() {
 		for j := range guessed {
 			if guessed[j].name == d {
 				guessed[j].extent = n
+				known++
 			}
 		}
 	}
-	if len(g.dimOf) != len(g.dims) || len(g.dims) == 0 {
-		return
-	}
-	for i, d := range guessed {
-		if slices.ContainsFunc(guessed[:i], func(o dimension) bool { return o.extent == d.extent }) {
-			return
+	for _, d := range guessed {
+		if d.launched {
+			known++
 		}
+	}
+	if known != len(g.dims) || known == 0 {
+		return
 	}
 	before := g.dims
 	g.dims, g.passedExtents = guessed, true
@@ -158,19 +160,19 @@ func (g *general) part() blockPart {
 	if g.result < 0 {
 		return usual
 	}
-	sides := sides(g.args[g.result])
+	extents := sides(g.args[g.result])
 	names := []string{"row", "col"}
-	if len(sides) == 1 {
+	if len(extents) == 1 {
 		names = []string{"at"}
 	}
-	ahead := len(sides) - len(names)
+	ahead := len(extents) - len(names)
 	if ahead < 0 {
 		return usual
 	}
 	out := blockPart{tile: [2]string{"1", "1"}, valid: [2]string{"1", "1"}}
 	var at []string
 	used := [3]bool{}
-	for k, side := range sides {
+	for k, side := range extents {
 		from, tile, valid := "0", side, side
 		for a := range g.grid {
 			if g.grid[a].extent == side && !used[a] {

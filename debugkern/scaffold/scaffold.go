@@ -87,8 +87,8 @@ func Write(
 		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w\n%s", req.File, err, w.Text)
 	}
 	if req.Given == nil {
-		if len(w.Entries) == 1 {
-			req.Entry = ""
+		if req.Entry = ""; len(w.Entries) > 1 {
+			req.Entry = w.Entry
 		}
 		if w.Words = checkWords(req, m); w.Words != nil {
 			w.Check = text.CommandLine(w.Words)
@@ -136,7 +136,7 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 	if probed {
 		params = params[:len(params)-1]
 	}
-	attention := d.attention(params)
+	attention := d.attention(params) && !d.launchedOtherwise(params, source.view(d.kernel))
 	of := "the kernel alone"
 	if d.given != nil {
 		of = "the kernel and one launch of it"
@@ -205,6 +205,19 @@ func (d *scaffolder) attention(params []Parameter) bool {
 	}
 	exponential := slices.ContainsFunc(d.kernel.Body, func(in *ptx.Instr) bool { return in.Op == "ex2" })
 	return readers >= 3 && writers > 0 && exponential
+}
+
+// launchedOtherwise reports whether the source launches the kernel itself, over tensors that are not [B, H,
+// S, D]: its own launch says more then than the conventions of attention.
+func (d *scaffolder) launchedOtherwise(params []Parameter, v *view) bool {
+	g := settled(d.kernel, v, params)
+	if !g.launchedAsIs() {
+		return false
+	}
+	return slices.ContainsFunc(meanings(params), func(a meantParameter) bool {
+		i := slices.IndexFunc(params, func(p Parameter) bool { return p.Name == a.Name })
+		return len(a.tensor) == 1 && i >= 0 && len(sides(g.args[i])) != 4
+	})
 }
 
 // scalar is a name as a YAML string: quoted where YAML would read something else.

@@ -21,7 +21,8 @@ type Source struct {
 	Launches  []hostcode.Launch
 	Constants []hostcode.Constant
 	Shared    []hostcode.SharedArray
-	structs   []string // names of the structs that it defines
+	structs   []string          // names of the structs that it defines
+	aliases   map[string]string // types by the other names that it gives them
 }
 
 // SourceOf is what the units of a translation unit show: a source, then headers. Of none it
@@ -30,7 +31,7 @@ func SourceOf(units ...*hostcode.Unit) Source {
 	return Source{
 		units: units, Kernels: hostcode.Kernels(units...), Launches: hostcode.Launches(units...),
 		Constants: hostcode.Constants(units...), Shared: hostcode.SharedArrays(units...),
-		structs: hostcode.Structs(units...),
+		structs: hostcode.Structs(units...), aliases: hostcode.Aliases(units...),
 	}
 }
 
@@ -232,11 +233,15 @@ func (v *view) spelled(side string, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// resolve replaces the kernel's template types in a type, and leaves out qualifiers.
+// resolve replaces the kernel's template types in a type, and other names of element types, and leaves out
+// qualifiers.
 func (v *view) resolve(kind string) string {
 	kind = typeWord.ReplaceAllStringFunc(qualifier.ReplaceAllString(kind, " "), func(w string) string {
 		if b, ok := v.bound[w]; ok {
-			return b
+			w = b
+		}
+		if of := v.source.aliases[w]; cTypes[of] != 0 && cTypes[w] == 0 {
+			return of
 		}
 		return w
 	})

@@ -214,11 +214,21 @@ func (g *general) pointer(i int, field string) {
 		why = strings.TrimPrefix(why+"; element type guessed from use", "; ")
 	}
 	role := "input" + fill(g.dtype(i))
-	if g.given != nil && !slices.Contains([]string{"", "randn"}, g.given.Args[i].Fill) {
-		role = fmt.Sprintf("input, fill: %q", g.given.Args[i].Fill)
+	var given LaunchArg
+	if g.given != nil {
+		given = g.given.Args[i]
+	}
+	switch given.Fill {
+	case "", "randn":
+	case "unwritten":
+		role = "inout, fill: unwritten"
+	default:
+		role = fmt.Sprintf("input, fill: %q", given.Fill)
 	}
 	also := func(what string) { why = strings.TrimPrefix(why+"; "+what, "; ") }
 	switch {
+	case given.Wrote && given.Partly && !p.Loaded: // an output is written as a whole
+		role = "inout, fill: unwritten"
 	case !p.Read && !p.Written:
 		role, why = "scratch", "which tensor is it? Nothing reads or writes it"
 	case !p.Written:
@@ -247,7 +257,7 @@ func (g *general) before(i int) string {
 	case g.dtype(i).Float():
 		return "randn"
 	}
-	return "\"randint(0, 8)\""
+	return strconv.Quote(integers(g.dtype(i)))
 }
 
 // writeStages writes the output as the only stage judged where it is plain what the kernel computes, else
@@ -372,7 +382,7 @@ func (g *general) ending(name string, judged bool) {
 	if large == nil {
 		large = []string{"n: 1"}
 	}
-	if g.given != nil {
+	if g.given != nil || g.passedExtents {
 		g.line("\nshapes:")
 	} else {
 		g.line("\nshapes:   # no two extents equal, so that swapped axes show")
