@@ -403,6 +403,11 @@ func (e *execution) header() *report.Run {
 		}
 	}
 	rep.Build = build.Document(e.st.build)
+	if e.r != nil && e.st.build != nil {
+		if f := e.st.build.Module.Func(e.r.plan.Entry); f != nil {
+			rep.Build.Notes = append(rep.Build.Notes, UnsetConstants(e.st.build.Module, f)...)
+		}
+	}
 	rep.Backend.Builder = e.builder
 	if rep.Backend.Builder == "" {
 		rep.Backend.Builder = "none"

@@ -318,6 +318,7 @@ func (l *launch) execute() error {
 		l.doc.Build.Notes = append(l.doc.Build.Notes, fmt.Sprintf("%s is dynamic shared memory (extern "+
 			"__shared__), and the launch has none: pass its bytes with --shared", v.Demangled))
 	}
+	l.doc.Build.Notes = append(l.doc.Build.Notes, debugkern.UnsetConstants(l.module.Module, l.entry)...)
 	res, c, err := checked.Launch(l.ctx, k, l.target(), o)
 	if err != nil {
 		return report.LaunchError(err)

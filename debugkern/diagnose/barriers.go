@@ -18,7 +18,8 @@ import (
 )
 
 // barriers finds out what each synchronisation of the kernel is for: it is removed virtually, and one block
-// executed again under the race checker. What races then, and did not before, is what it orders.
+// executed again under the race checker. What races then, and did not before, is what it orders. Of a block
+// that hangs nothing is said: what it did not come to needs barriers too.
 func (q *inquiry) barriers() error {
 	if q.run.Plan.Gate.Name != probes.GateNone {
 		return nil
@@ -36,6 +37,11 @@ func (q *inquiry) barriers() error {
 		return q.fatal(err)
 	}
 	known := base.Report
+	if slices.ContainsFunc(known.Findings, func(f report.Finding) bool {
+		return f.Kind == string(target.Hang) || f.Kind == string(target.Deadlock)
+	}) {
+		return nil
+	}
 	syncs := fn.Syncs(target.IsProbe)
 	docs := make([]BarrierDoc, len(syncs))
 	return q.each(len(syncs), func(i int) error {
