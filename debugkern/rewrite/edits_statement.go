@@ -50,8 +50,12 @@ func (l *lister) whole(s *statement) {
 	l.anotherMember(s, text, put)
 	l.atomically(s, put)
 	l.guards = true
+	rank := rankGuard
+	if e := s.exprs[0]; e.op == "=" && len(e.kids) == 2 && e.kids[1].op == "?" {
+		rank += 3 // its own condition, with one more, leaves no cell as it was
+	}
 	for i, c := range l.guarding(s.exprs[0], s.from, s.to) {
-		put(rankGuard+i/6, "under the condition "+c, "if ("+c+") "+text)
+		put(rank+i/6, "under the condition "+c, "if ("+c+") "+text)
 	}
 	l.guards = false
 	if s.parent == nil || s.parent.kind != "if" {

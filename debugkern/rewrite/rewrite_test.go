@@ -430,6 +430,39 @@ func TestMissingBounds(t *testing.T) {
 	}
 }
 
+// TestBoundOfAConditional: what is stored under a condition of its own gets a missing bound in that condition
+// before the whole statement is put under it, which would leave the cell as it was.
+func TestBoundOfAConditional(t *testing.T) {
+	own := Parse("own.cu", `__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    __shared__ float s[16][16], u[16][16];
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float acc = 0.f;
+    for (int k0 = 0; k0 < K; k0 += 16) {
+        int ka = k0 + threadIdx.x, kb = k0 + threadIdx.y;
+        s[threadIdx.y][threadIdx.x] = (row < M) ? A[row * K + ka] : 0.f;
+        u[threadIdx.y][threadIdx.x] = (kb < K && col < N) ? B[kb * N + col] : 0.f;
+        __syncthreads();
+        for (int k = 0; k < 16; ++k) acc += s[threadIdx.y][k] * u[k][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < M && col < N) C[row * N + col] = acc;
+}
+`)
+	lines := map[string]map[int]int{"own.cu": {7: 0}}
+	list := NewSet(own).Edits(lines, Wanted{Kind: Indices, Arrays: []string{"A"}, Beyond: true})
+	at := func(now string) int {
+		return slices.IndexFunc(list, func(e Edit) bool {
+			_, is, ok := e.Lines()
+			return ok && is == now
+		})
+	}
+	joined := at("s[threadIdx.y][threadIdx.x] = (row < M) && ka < K ? A[row * K + ka] : 0.f;")
+	whole := at("if (ka < K) s[threadIdx.y][threadIdx.x] = (row < M) ? A[row * K + ka] : 0.f;")
+	if joined < 0 || joined > 5 || whole >= 0 && whole < 20 { // behind all that change the condition
+		t.Errorf("in its condition %d, around the statement %d", joined, whole)
+	}
+}
+
 // A parameter may have a macro behind its name, and an inner declaration hides an outer one.
 func TestNames(t *testing.T) {
 	own := Parse("own.cu", `
