@@ -98,8 +98,9 @@ func (s *Session) Lut(ctx context.Context, req Request, pick fragment.Filter) (*
 }
 
 // JudgeLut compares a header's WMMA_ACCUM_LUT, as the patches leave it, with the float accumulator of
-// the request's backend. A file that has no full table, or that a patch does not apply to, is a usage
-// error that names it.
+// the request's backend. Of a file that does not name WMMA_ACCUM_LUT it judges every array that looks like
+// the table of a fragment, see fragment.TextTable. A file that has no full table, or that a patch does not
+// apply to, is a usage error that names it.
 func (s *Session) JudgeLut(
 	ctx context.Context, req Request, path string, patches ...string,
 ) (*report.Lut, error) {
@@ -134,6 +135,10 @@ func (s *Session) judgeHeader(
 	if unread != nil && fragment.NamesTable(text) {
 		return nil, unread
 	}
+	arrays := fragment.Arrays(path, string(text))
+	if unread != nil && len(arrays) == 0 { // refused before a backend is started
+		return nil, report.Usagef("%w; no other array in it has 32 integers or more", unread)
+	}
 	maps, err := s.FragmentMaps(ctx, req)
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func (s *Session) judgeHeader(
 		if err != nil {
 			return nil, err
 		}
-		if t = fragment.TextTable(path, text, slices.Concat(doc.Maps, fragment.Instructions())); t == nil {
+		if t = fragment.TextTable(path, arrays, slices.Concat(doc.Maps, fragment.Instructions())); t == nil {
 			return nil, report.Usagef("%w; no other array of integers in it has the cells of a fragment", unread)
 		}
 		t.Schema, t.File, t.Backend = doc.Schema, path, doc.Backend

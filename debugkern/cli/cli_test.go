@@ -246,8 +246,13 @@ func TestDebugPrint(t *testing.T) {
 	}
 }
 
-// TestLut: the exit codes and the document of the fragment maps.
+// TestLut: the exit codes and the document of the fragment maps. A file without any array is refused before
+// a backend is started, which may not be there.
 func TestLut(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none.h")
+	if err := os.WriteFile(none, []byte("int primes[4] = {2, 3, 5, 7};"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
@@ -267,6 +272,7 @@ func TestLut(t *testing.T) {
 			}, 1, `"covered": false`,
 		},
 		{[]string{"lut", "../../kernels/accum_lut.cu"}, 2, ""},
+		{[]string{"lut", none, "--backend", "cuda"}, 2, ""},
 		{[]string{"lut", "--kind", "b", "--layout", "col"}, 0, `"kind": "b"`},
 		{[]string{"lut", "--kind", "c"}, 2, ""},
 	} {

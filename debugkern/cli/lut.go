@@ -19,7 +19,7 @@ func (a *app) lutCommand() *cobra.Command {
 	var patches []string
 	c := &cobra.Command{
 		Use:   "lut [FILE]",
-		Short: "Fragment maps; with FILE, judge that header's WMMA_ACCUM_LUT, or any table of a fragment's cells",
+		Short: "Fragment maps; with FILE, judge its WMMA_ACCUM_LUT, else its tables of a fragment's cells",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.session(cmd.Context())

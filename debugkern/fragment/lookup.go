@@ -203,18 +203,18 @@ func plausible(cells [][]report.Cell16, f *report.Fragment, pairs bool) bool {
 	return 4*len(seen) >= 3*len(want) && (pairs || 4*right >= all)
 }
 
-// sourceArray is an array of integers that a source initialises.
-type sourceArray struct {
+// Array is an array of integers that a source initialises.
+type Array struct {
 	name    string
 	at      *report.Source
 	numbers []int
 	lines   []int // of the numbers
 }
 
-func arrayNamed(all []sourceArray, name string) (sourceArray, bool) {
-	i := slices.IndexFunc(all, func(a sourceArray) bool { return a.name == name })
+func arrayNamed(all []Array, name string) (Array, bool) {
+	i := slices.IndexFunc(all, func(a Array) bool { return a.name == name })
 	if i < 0 {
-		return sourceArray{}, false
+		return Array{}, false
 	}
 	return all[i], true
 }
@@ -225,23 +225,24 @@ var (
 )
 
 // sourceArrays lists the arrays of integers that the sources of a module and what they include initialise.
-func sourceArrays(m *ptx.Module, source func(file string) []string) []sourceArray {
-	var out []sourceArray
+func sourceArrays(m *ptx.Module, source func(file string) []string) []Array {
+	var out []Array
 	for _, file := range sourceFiles(m, source) {
-		out = append(out, arraysIn(file, strings.Join(source(file), "\n"))...)
+		out = append(out, Arrays(file, strings.Join(source(file), "\n"))...)
 	}
 	return out
 }
 
-// arraysIn lists the arrays of integers that a text initialises.
-func arraysIn(file, text string) (out []sourceArray) {
+// Arrays lists the arrays of integers that the text of a file initialises and that are long enough for the
+// map of a warp: at least one number of each of 32 lanes.
+func Arrays(file, text string) (out []Array) {
 	for _, at := range arrayHead.FindAllStringSubmatchIndex(text, -1) {
 		if numbers, lines := initialiser(text[at[1]:]); len(numbers) >= 32 {
 			first := 1 + strings.Count(text[:at[1]], "\n")
 			for i := range lines {
 				lines[i] += first
 			}
-			out = append(out, sourceArray{
+			out = append(out, Array{
 				name:    text[at[2]:at[3]],
 				at:      &report.Source{File: file, Line: 1 + strings.Count(text[:at[0]], "\n")},
 				numbers: numbers, lines: lines,
@@ -251,26 +252,67 @@ func arraysIn(file, text string) (out []sourceArray) {
 	return out
 }
 
-// TextTable finds, in the text of a file, the array that is a table of one of the maps, as FindLookups does,
-// and judges it; nil where there is none.
-func TextTable(path string, text []byte, maps []report.Fragment) *Table {
-	for _, a := range arraysIn(path, string(text)) {
+// TextTable judges the arrays of a file that look like the table of a fragment, as FindLookups does, and
+// returns the one to show: the first that is wrong, else the first; nil where none looks like one. Which
+// fragment an array is meant for is a guess, as in nearest. The Explanation names the fragments that it was
+// compared with, and how every other array was judged.
+func TextTable(path string, arrays []Array, maps []report.Fragment) *Table {
+	maps = likelyFirst(&ptx.Module{}, maps)
+	var found []Table
+	shown := 0
+	for _, a := range arrays {
 		t, ok := nearest(a.numbers, maps)
 		if !ok {
 			continue
 		}
-		t.Name, t.At = filepath.Base(path), a.at
-		f := &t.Maps[0]
-		t.Explanation = fmt.Sprintf("%s (line %d), %s, read as %s: %s", a.name, a.at.Line, f.Title(),
-			t.Encoding, t.Explanation)
+		t.Name, t.At = a.name, a.at
 		how := encodings[slices.IndexFunc(encodings, func(x encoding) bool { return x.name == t.Encoding })]
 		for i := range t.Wrong {
 			w := &t.Wrong[i]
-			w.Line = a.lines[how.index(w.Lane, w.Element, f)]
+			w.Line = a.lines[how.index(w.Lane, w.Element, &t.Maps[0])]
 		}
-		return &t
+		found = append(found, t)
+		if *found[shown].Ordered && !*t.Ordered {
+			shown = len(found) - 1
+		}
 	}
-	return nil
+	if found == nil {
+		return nil
+	}
+	t := found[shown]
+	text := fmt.Sprintf("%s (line %d), %s, read as %s: %s", t.Name, t.At.Line, titles(&t.Maps[0], maps),
+		t.Encoding, t.Explanation)
+	for i, other := range found {
+		if i == shown {
+			continue
+		}
+		is := "is right"
+		if !*other.Ordered {
+			is = fmt.Sprintf("has %d wrong of %d", len(other.Wrong), len(other.Cells)*len(other.Cells[0]))
+		}
+		text += fmt.Sprintf("; %s (line %d) %s", other.Name, other.At.Line, is)
+	}
+	t.Name, t.Explanation = filepath.Base(path), text
+	return &t
+}
+
+// titles names a fragment, and those that have the same map.
+func titles(f *report.Fragment, maps []report.Fragment) string {
+	const most = 2
+	out, more := f.Title(), 0
+	for i := range maps {
+		switch x := &maps[i]; {
+		case x.Title() == f.Title() || !slices.EqualFunc(x.Lanes, f.Lanes, slices.Equal):
+		case more < most:
+			more, out = more+1, out+" or "+x.Title()
+		default:
+			more++
+		}
+	}
+	if more > most {
+		out += fmt.Sprintf(" or %d more that have the same map", more-most)
+	}
+	return out
 }
 
 // initialiser reads the integers of nested braces, of which the first is open, each with its line from 0; nil

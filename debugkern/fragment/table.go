@@ -14,19 +14,20 @@ import (
 	"tilescope/probes"
 )
 
-// Table is a table of the accumulator's cells: a kernel's own, as it stands in the module that was executed,
-// or a header's, which has a Name alone. The document is what is wrong with it, nil until it is judged.
+// Table is a table of the cells of a fragment: a kernel's own, as it stands in the module that was executed
+// or in its sources, or one in a file that is judged alone, which is in no module. The document is what is
+// wrong with it, nil until it is judged.
 type Table struct {
 	Name  string            // the variable's, in the source
 	Var   string            // as in the PTX
 	Line  int               // of its definition in the PTX
 	At    *report.Source    // where the source declares it, nil where that was not found
 	Cells [][]report.Cell16 // by lane and element
-	lines [][]int           // of a header, where the entries stand
+	lines [][]int           // of a table that HeaderTable read, where the entries stand
 	// Right: what a module's should hold, in its own element type: the Data of a ptx.Edit. nil
 	// until it is judged
 	Right []byte
-	// Encoding is how a table that FindLookups found writes the map down; "" of others
+	// Encoding is how a table that FindLookups or TextTable found writes the map down; "" of others
 	Encoding string
 	*report.Lut
 
@@ -283,7 +284,7 @@ func explainOrder(want, got [][]report.Cell16, wrong []report.LutEntry) string {
 		names = append(names, "rows and columns exchanged")
 	}
 	if p, lanes := elementOrder(want, got); p != nil {
-		names = append(names, fmt.Sprintf("in %s the hardware's elements %s", lanes,
+		names = append(names, fmt.Sprintf("in %s: the hardware's elements in the order %s", lanes,
 			strings.Trim(fmt.Sprint(p), "[]")))
 	}
 	if pairs := exchangedLanes(want, got); names == nil && pairs != "" {
@@ -351,6 +352,6 @@ func elementOrder(want, got [][]report.Cell16) (p []int, lanes string) {
 	case wrong[n-1]-wrong[0] == n-1:
 		return p, fmt.Sprintf("lanes %d to %d", wrong[0], wrong[n-1])
 	default:
-		return p, fmt.Sprintf("%d lanes, %s,", n, strings.Trim(fmt.Sprint(wrong), "[]"))
+		return p, "lanes " + strings.ReplaceAll(strings.Trim(fmt.Sprint(wrong), "[]"), " ", ", ")
 	}
 }

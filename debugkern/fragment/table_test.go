@@ -32,9 +32,16 @@ func TestExchangedCells(t *testing.T) {
 		"order wrong: lane 2 element 1 and lane 7 element 6 exchanged": func(c [][]report.Cell16) {
 			c[2][1], c[7][6] = c[7][6], c[2][1]
 		},
-		"order wrong: in lanes 16 to 31 the hardware's elements 0 1 4 5 2 3 6 7": func(c [][]report.Cell16) {
+		"order wrong: in lanes 16 to 31: the hardware's elements in the order 0 1 4 5 2 3 6 7": func(c [][]report.Cell16) {
 			for _, x := range c[16:] {
 				x[2], x[3], x[4], x[5] = x[4], x[5], x[2], x[3]
+			}
+		},
+		"order wrong: in lanes 1, 5, 9: the hardware's elements in the order 1 0 2 3 4 5 6 7": func(
+			c [][]report.Cell16,
+		) {
+			for _, l := range []int{1, 5, 9} {
+				c[l][0], c[l][1] = c[l][1], c[l][0]
 			}
 		},
 		"no single permutation": func(c [][]report.Cell16) { c[3], c[4], c[5] = c[4], c[5], c[3] },
@@ -71,17 +78,66 @@ func TestTextTable(t *testing.T) {
 			}
 			text += "\n"
 		}
-		table := fragment.TextTable("mine.h", []byte(text+"};\n"), maps)
-		if table == nil || *table.Ordered == wrong || !strings.HasPrefix(table.Explanation,
-			"where (line 2), "+table.Maps[0].Title()+", read as [lane][element] of row·columns + column: ") {
+		table := textTable("mine.h", text+"};\n", maps)
+		begins, how := "where (line 2), ", ", read as [lane][element] of row·columns + column: "
+		if table == nil || *table.Ordered == wrong || !strings.HasPrefix(table.Explanation, begins) ||
+			!strings.Contains(table.Explanation, how) {
 			t.Fatalf("wrong %v: %+v", wrong, table)
 		}
 		if wrong && (len(table.Wrong) != 1 || table.Wrong[0].Lane != 5 || table.Wrong[0].Line != 8) {
 			t.Errorf("%+v", table.Wrong)
 		}
 	}
-	if table := fragment.TextTable("mine.h", []byte("int primes[4] = {2, 3, 5, 7};"), maps); table != nil {
+	if table := textTable("mine.h", "int primes[4] = {2, 3, 5, 7};", maps); table != nil {
 		t.Errorf("primes: %+v", table)
+	}
+}
+
+func textTable(path, text string, maps []report.Fragment) *fragment.Table {
+	return fragment.TextTable(path, fragment.Arrays(path, text), maps)
+}
+
+// arrayOf is the source of an array that has the cells of a fragment as pairs, lane by lane, where the first
+// wrong of them are of row 99.
+func arrayOf(name string, f *report.Fragment, wrong int) string {
+	text := "const int " + name + "[] = {\n"
+	for _, cells := range f.Lanes {
+		for _, c := range cells {
+			if wrong > 0 {
+				wrong, c[0] = wrong-1, 99
+			}
+			text += fmt.Sprintf("%d, %d, ", c[0], c[1])
+		}
+		text += "\n"
+	}
+	return text + "};\n"
+}
+
+// TestTextTables: every array of a file is judged, a wrong one is shown before a right one, and of fragments
+// that have one map the accumulator is named first, and the others with it.
+func TestTextTables(t *testing.T) {
+	operand, acc := report.Fragment{Kind: "a", DType: "f16", Layout: "row", Rows: 16, Cols: 8},
+		report.Fragment{Kind: "acc", DType: "f32", Layout: "row", Rows: 16, Cols: 8}
+	for l := range 32 {
+		cells := []report.Cell16{{l / 2, l % 2}, {l / 2, l%2 + 2}, {l / 2, l%2 + 4}, {l / 2, l%2 + 6}}
+		operand.Lanes, acc.Lanes = append(operand.Lanes, cells), append(acc.Lanes, cells)
+	}
+	maps := []report.Fragment{operand, acc}
+	const named = ", WMMA acc f32 row or WMMA a f16 row, read as [lane][element][row, column]: "
+	for _, c := range []struct {
+		first, second int
+		begins, ends  string
+	}{
+		{0, 0, "a (line 1)" + named + "right: ", "; b (line 35) is right"},
+		{0, 3, "b (line 35)" + named + "does not cover every cell: ", "; a (line 1) is right"},
+		{2, 1, "a (line 1)" + named + "does not cover every cell: ", "; b (line 35) has 1 wrong of 128"},
+	} {
+		table := textTable("two.h", arrayOf("a", &acc, c.first)+arrayOf("b", &acc, c.second), maps)
+		if table == nil || !strings.HasPrefix(table.Explanation, c.begins) ||
+			!strings.HasSuffix(table.Explanation, c.ends) ||
+			*table.Ordered != (c.first+c.second == 0) || table.Maps[0].Kind != "acc" {
+			t.Fatalf("%+v: %+v", c, table)
+		}
 	}
 }
 
