@@ -40,7 +40,7 @@ type mark uint8
 
 const (
 	markNone   mark = iota
-	markReady       // a warp that could go on and has no turn
+	markReady       // a warp that is ready, but not scheduled
 	markRun         // it executes
 	markWait        // it waits at an mbarrier
 	markBlock       // it waits at a barrier of the block

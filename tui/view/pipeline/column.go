@@ -26,7 +26,7 @@ type act struct {
 }
 
 // acts lists what a warp does within a column, in order of time: waits, and what it executes outside them.
-// That it could go on and has no turn is left out.
+// When it is ready, and not scheduled, is left out.
 func (c *chart) acts(warp int, span walk.Span) []act {
 	w := &c.line.Warps[warp]
 	var out []act
@@ -59,6 +59,9 @@ func (c *chart) acts(warp int, span walk.Span) []act {
 	return slices.CompactFunc(out, func(a, b act) bool { return a.wait == nil && b.wait == nil })
 }
 
+// ready is what a warp is that neither waits nor is executed.
+const ready = "is ready, but not scheduled"
+
 // mostActs is how many acts of a column are listed one by one.
 const mostActs = 4
 
@@ -70,10 +73,13 @@ func (c *chart) sequence(warp int, span walk.Span, full bool) string {
 	case n == 0 && c.ended(warp, span.From):
 		return "has ended"
 	case n == 0:
-		return "could go on, and has no turn"
+		return ready
 	case n > mostActs:
 		waits := slices.DeleteFunc(all, func(a act) bool { return a.wait == nil })
-		text := fmt.Sprintf("executes and waits %d times", len(waits))
+		text := fmt.Sprintf("waits %d times", len(waits))
+		if len(waits) < n {
+			text = fmt.Sprintf("executes, and waits %d times in between", len(waits))
+		}
 		if full {
 			text += ", first at " + waitText(waits[0].wait, false)
 		}
@@ -86,7 +92,7 @@ func (c *chart) sequence(warp int, span walk.Span, full bool) string {
 			text = "waits at " + waitText(a.wait, full)
 		}
 		if a.others {
-			text += " while other lanes execute"
+			text = "some lanes execute, and others wait at " + waitText(a.wait, full)
 		}
 		texts = append(texts, text)
 	}
@@ -135,7 +141,7 @@ func (c *chart) doing(r *row, span walk.Span, full bool) string {
 }
 
 // plural has the verbs of kinds.
-var plural = map[string]string{"executes": "execute", "waits": "wait", "has": "have", "could": "could"}
+var plural = map[string]string{"executes": "execute", "waits": "wait", "has": "have", "is": "are"}
 
 // kinds lists what a warp does within a column, each thing once.
 func (c *chart) kinds(warp int, span walk.Span) (out []string) {
@@ -153,7 +159,7 @@ func (c *chart) kinds(warp int, span walk.Span) (out []string) {
 	case c.ended(warp, span.From):
 		out = []string{"has ended"}
 	default:
-		out = []string{"could go on"}
+		out = []string{ready}
 	}
 	return out
 }

@@ -23,6 +23,7 @@ func TestDoing(t *testing.T) {
 		{Runs: runs(walk.Span{From: 200, To: 250}), Waits: []walk.Wait{wait(210, walk.Never)}},
 		{Runs: runs(walk.Span{From: 0, To: 1}, walk.Span{From: 2, To: 3}, walk.Span{From: 4, To: 5}),
 			Waits: []walk.Wait{wait(1, 2), wait(3, 4), wait(5, 6)}},
+		{Waits: []walk.Wait{wait(0, 2), wait(2, 4), wait(4, 6), wait(6, 8), wait(8, 10)}},
 	}
 	c := &chart{line: &walk.Timeline{Steps: 399, Warps: warps}, cols: []uint64{0}}
 	for _, x := range []struct {
@@ -38,11 +39,15 @@ func TestDoing(t *testing.T) {
 		{[]int{0}, walk.Span{From: 50, To: 400}, false,
 			"executes, then waits at barrier 0 (line 9), then executes"},
 		{[]int{0}, walk.Span{From: 310, To: 400}, true, "has ended"},
-		{[]int{1}, walk.Span{From: 0, To: 100}, true, "could go on, and has no turn"},
-		{[]int{2}, walk.Span{From: 200, To: 400}, true, "executes, then waits at barrier 0 (line 9) " +
-			"from step 210 on, for ever while other lanes execute"},
-		{[]int{3}, walk.Span{From: 0, To: 10}, true, "executes and waits 3 times, first at barrier 0 (line 9)"},
-		{[]int{3}, walk.Span{From: 0, To: 10}, false, "executes and waits 3 times"},
+		{[]int{1}, walk.Span{From: 0, To: 100}, true, "is ready, but not scheduled"},
+		{[]int{2}, walk.Span{From: 200, To: 400}, true, "executes, then some lanes execute, and others " +
+			"wait at barrier 0 (line 9) from step 210 on, for ever"},
+		{[]int{3}, walk.Span{From: 0, To: 10}, true,
+			"executes, and waits 3 times in between, first at barrier 0 (line 9)"},
+		{[]int{3}, walk.Span{From: 0, To: 10}, false, "executes, and waits 3 times in between"},
+		{[]int{4}, walk.Span{From: 0, To: 10}, false, "waits 5 times"},
+		{[]int{0, 1, 2}, walk.Span{From: 0, To: 90}, false,
+			"1 of 3 executes, 2 of 3 are ready, but not scheduled"},
 		{[]int{0, 1}, walk.Span{From: 210, To: 220}, false, "each: waits at barrier 0 (line 9)"},
 		{[]int{0, 1}, walk.Span{From: 120, To: 130}, true,
 			"1 of 2 waits at barrier 0 (line 9), 1 of 2 executes"},

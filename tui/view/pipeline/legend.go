@@ -22,7 +22,7 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		mark mark
 		text string
 	}{
-		{markRun, "warps execute"}, {markReady, "they could, and have no turn"},
+		{markRun, "warps execute"}, {markReady, "they are ready, but not scheduled"},
 		{markWait, "they wait at an mbarrier"}, {markBlock, "they wait at a barrier of the block"},
 		{markIssue, "an operation is issued"}, {markLand, "one lands: it has read and written everything"},
 		{markFlight + 2, "how many are pending (9: or more)"},
