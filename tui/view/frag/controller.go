@@ -130,8 +130,8 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 		v.sameTarget()
 		return v.loadFragments()
 	case view.Reset:
-		if was := v.pane.choice(); v.restore() && was != "" {
-			msg.Back("fragment " + was)
+		for _, what := range v.restore() {
+			msg.Back(what)
 		}
 	case view.Drawn, view.Moved, view.TileRead, view.WriterFound, view.NumbersChanged:
 		v.showLive()

@@ -311,6 +311,26 @@ func TestFragGoesBack(t *testing.T) {
 	d.Command("reset").HasStatus("at its default already")
 }
 
+// TestResetNamesWhatItTakesBack: each choice of the view that :reset takes back is named, and no other; a
+// header stays with the target for which it was judged.
+func TestResetNamesWhatItTakesBack(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Open(view.Frag)
+	for command, want := range map[string]string{
+		"swizzle 3": "reset: swizzle 3", "ld 80": "reset: leading dimension 80",
+		"header my_lut.h": "reset: header my_lut.h",
+	} {
+		d.Command(command).Command("reset").HasStatus(want)
+		if text := d.M.Status.Text; strings.Contains(text, "fragment") {
+			t.Errorf("%s: %q", command, text)
+		}
+		d.Command("reset").HasStatus("at its default already")
+	}
+	d.Command("header my_lut.h").Command("variant stage1").Open(view.Frag)
+	if s := d.Text(); strings.Contains(s, "my_lut.h") {
+		t.Errorf("the header is of another target:\n%s", s)
+	}
+}
+
 // A fragment that is not there names those that are like it.
 func TestNearFragments(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Open(view.Frag)

@@ -214,14 +214,31 @@ func (p *Pane) Choose(words []string) bool {
 	return false
 }
 
-// Restore shows again what a new pane shows, and reports whether that was another fragment, another way to
-// move it, or the kernel's table.
-func (p *Pane) Restore() bool {
-	was, ld, swizzle, matrix, table := p.at, p.ld, p.swizzle, p.matrix, p.table
+// Restore shows again what a new pane shows, and names each choice that it takes back: another fragment,
+// another way to move it, a leading dimension, a swizzle, the kernel's table.
+func (p *Pane) Restore() (back []string) {
+	if p.at != 0 {
+		back = append(back, "fragment "+p.choice())
+	}
+	if f := p.fragment(); f != nil && p.matrix != asMatrix(f.doc) {
+		back = append(back, "moved "+p.moves())
+	}
+	if p.ld != DefaultLD {
+		back = append(back, fmt.Sprintf("leading dimension %d", p.ld))
+	}
+	if p.swizzle != 0 {
+		back = append(back, fmt.Sprintf("swizzle %d", p.swizzle))
+	}
+	if p.table {
+		back = append(back, "table")
+	}
 	p.at, p.wanted, p.ld, p.swizzle, p.table, p.phase = 0, "", DefaultLD, 0, false, 0
 	p.chosen()
-	return was != p.at || ld != p.ld || swizzle != p.swizzle || matrix != p.matrix || table
+	return back
 }
+
+// asMatrix reports whether a fragment is moved as ldmatrix does until the other way is chosen.
+func asMatrix(f *report.Fragment) bool { return f.Kind != "acc" && fragment.Bits(f.DType) <= 16 }
 
 // Near lists up to n names of fragments that are like the words, those first that have most of them: a word
 // that no fragment has counts by how much of its beginning is one's.
@@ -291,7 +308,7 @@ func (p *Pane) chosen() {
 				p.holders[c] = append(p.holders[c], at{l, e})
 			}
 		}
-		p.matrix = f.doc.Kind != "acc" && fragment.Bits(f.doc.DType) <= 16
+		p.matrix = asMatrix(f.doc)
 		rows, cols := f.doc.Extents()
 		row, col := p.Place()
 		p.origin = report.Cell16{row / rows * rows, col / cols * cols}

@@ -32,24 +32,25 @@ type fragments struct {
 	target  string         // of the run for which the fragment was chosen
 }
 
-// sameTarget takes the choice of a fragment back where the run on screen is of another target.
+// sameTarget takes what was chosen in the view back where the run on screen is of another target.
 func (v *Controller) sameTarget() {
 	if v.Run == nil {
 		return
 	}
 	was := v.known.target
 	if v.known.target = v.Run.Request.Target; was != "" && was != v.known.target {
-		v.pane.Restore()
+		v.restore()
 	}
 }
 
-// restore takes back what was chosen in the view, a header among it, and reports whether anything was.
-func (v *Controller) restore() bool {
-	had := v.known.header != nil
-	if v.known.header = nil; had {
+// restore takes back what was chosen in the view, a header among it, and names each choice.
+func (v *Controller) restore() []string {
+	back := v.pane.Restore()
+	if h := v.known.header; h != nil {
+		v.known.header, back = nil, append(back, "header "+h.Name)
 		v.showFragments()
 	}
-	return v.pane.Restore() || had
+	return back
 }
 
 // mappedMsg is the fragment maps of a backend.
