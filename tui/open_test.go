@@ -286,6 +286,14 @@ func TestStartProposes(t *testing.T) {
 			t.Errorf("remembered: %+v", got)
 		}
 		d.press("esc").hasStatus("my.cu is not opened: :open my.cu asks again")
+		d.m.recent.lines = []string{"other.cu --grid 1"}
+		d.command("theme light")
+		if got := d.m.remembered(); got.Target != "stage3" || got.Display["theme"] != "light" ||
+			!slices.Equal(got.Opened, d.m.recent.lines) || before.Display["theme"] == "light" {
+			t.Errorf("remembered: %+v", got)
+		}
+		d.command("theme auto")
+		d.m.recent.lines = nil
 		for _, s := range d.m.Keys.Scopes() {
 			text := d.open(s).Text()
 			for _, other := range []string{"stage2", "stage3", "stale", "validation", "failed"} {

@@ -154,9 +154,11 @@ func (m *memory) saveNow() error {
 
 // remembered is a snapshot of what the next session takes up.
 func (m *Model) remembered() *configs.State {
-	if m.Fail != nil && m.Fail.Asked && m.Run == nil && m.opt.State != nil { // as the last session left it
-		s := *m.opt.State
-		return &s
+	if then := m.opt.State; m.Fail != nil && m.Fail.Asked && m.Run == nil && then != nil {
+		// The file is no target before it has a launch: the last session's stays, with the place in it.
+		s := &configs.State{Setup: then.Setup, View: then.View, Cursor: then.Cursor, Pinned: then.Pinned}
+		m.rememberSettings(s)
+		return s
 	}
 	req := m.NextRequest()
 	if m.Fail != nil && m.Fail.Opening != nil && m.Run != nil {
@@ -167,14 +169,21 @@ func (m *Model) remembered() *configs.State {
 	}
 	s := &configs.State{
 		Setup: request.SetupOf(req), View: strings.ToLower(string(m.view)),
-		Cursor:    remember(m.Cursor),
-		Bookmarks: maps.Clone(m.marks.all), Display: map[string]string{},
-		Opened: slices.Clone(m.recent.lines), Guessed: m.recent.guesses(), Launches: m.recent.launches(),
+		Cursor: remember(m.Cursor),
 	}
 	if m.Pinned != nil && m.sameKernel(m.Pinned.Target, req.Target) {
 		p := *m.Pinned
 		s.Pinned = &p
 	}
+	m.rememberSettings(s)
+	return s
+}
+
+// rememberSettings adds to a state what does not depend on the target: settings of the display, bookmarks,
+// and the files that were opened.
+func (m *Model) rememberSettings(s *configs.State) {
+	s.Bookmarks, s.Display = maps.Clone(m.marks.all), map[string]string{}
+	s.Opened, s.Guessed, s.Launches = slices.Clone(m.recent.lines), m.recent.guesses(), m.recent.launches()
 	for _, v := range able[view.Rememberer](m.views) {
 		v.Remember(s.Display)
 	}
@@ -182,7 +191,6 @@ func (m *Model) remembered() *configs.State {
 		s.Display["theme"] = m.colours
 	}
 	s.Display["palette"], s.Display["follow"] = m.Theme.Palette, view.OnOff(m.Follow)
-	return s
 }
 
 // restore takes up what was remembered. The request is, unless one was asked for; the cursor and the view
