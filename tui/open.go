@@ -81,7 +81,10 @@ func (p palette) openHeader(words []string) tea.Cmd {
 			filepath.Base(words[0]), strings.Join(words[1:], " ")))
 		return nil
 	}
-	c, _ := p.find("header")
+	c, ok := p.find("header")
+	if !ok {
+		panic("BUG: no command :header")
+	}
 	return c.Do(words[0])
 }
 

@@ -60,6 +60,18 @@ func TestOpen(t *testing.T) {
 	started(t, 120, 40, plainLook).command("open x.cu").hasStatus("`tilescope FILE`")
 }
 
+// TestOpenHeaderWithoutItsCommand: a header needs :header, whose absence is a bug with a name.
+func TestOpenHeaderWithoutItsCommand(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	d.m.views = nil
+	defer func() {
+		if r := recover(); r != "BUG: no command :header" {
+			t.Errorf("%v", r)
+		}
+	}()
+	d.m.palette().openHeader([]string{"my_lut.h"})
+}
+
 // TestAFileThatDoesNotBuild: what could not be opened stands in the place of the run before, with its reasons
 // and its source; nothing is diagnosed in its place, the editor opens its line, and a save, or whatever asks
 // for a run, opens it again.

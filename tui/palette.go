@@ -70,7 +70,7 @@ func (p palette) unusable(name string) string {
 	}
 	kernel, source := request.ShortTarget(p.Req.Target), ": its manifest names none"
 	if len(p.Req.Launch) > 0 {
-		source = ": a manifest names them, and `tilescope init` writes one"
+		source = ": a manifest can name them"
 	}
 	switch {
 	case name == "fault" && len(man.Faults) == 0:

@@ -331,7 +331,9 @@ func offer(all []match, taken bool) []prompt.Candidate {
 // complete offers commands and actions, then a command's arguments. none says that nothing matches, or, of
 // arguments that nobody can list, what the command takes.
 func (p palette) complete(text string) (out []prompt.Candidate, none string) {
+	text = strings.TrimLeft(text, " ")
 	name, arg, hasArg := strings.Cut(text, " ")
+	arg = strings.TrimLeft(arg, " ")
 	l := p.read(text)
 	switch {
 	case !hasArg:

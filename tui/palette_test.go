@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,19 @@ func (d *driver) names(text string, n int) []string {
 		out = append(out, strings.TrimSpace(c.Line))
 	}
 	return out
+}
+
+// TestLeadingBlanks: blanks before a command and before its argument change nothing of what is offered.
+func TestLeadingBlanks(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	for _, text := range []string{"theme l", "them", "cta "} {
+		want, takes := d.m.palette().complete(text)
+		typed := "  " + strings.Replace(text, " ", "  ", 1)
+		if got, other := d.m.palette().complete(typed); len(want) == 0 || !reflect.DeepEqual(got, want) ||
+			other != takes {
+			t.Errorf("%q offers %+v, %q; %q %+v, %q", typed, got, other, text, want, takes)
+		}
+	}
 }
 
 // TestPaletteListsEveryAction: every binding of every view has a line of its own, with its key and its help,

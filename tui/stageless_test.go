@@ -140,7 +140,7 @@ func TestStagelessPalette(t *testing.T) {
 	d, m := opened(t, "reduce.ptx", 120, 40, reduction...)
 	d.Type(":gate qk")
 	d.Press("enter")
-	says(t, m, "reduce.ptx has no gates: a manifest names them")
+	says(t, m, "reduce.ptx has no gates: a manifest can name them")
 	d.Type(":stage in_arg0")
 	d.Press("enter")
 	says(t, m, "in_arg0")
@@ -160,11 +160,13 @@ func TestStagelessCommands(t *testing.T) {
 		d.Press("enter")
 	}
 	for typed, want := range map[string]string{
-		"fault foo": "reduce.ptx has no faults that could be planted: a manifest names them", "fault": "no faults",
-		"fau foo":   "no faults that could be planted",
-		"flag X on": "reduce.ptx has no flags: a manifest names them", "set X=1": "reduce.ptx has no flags",
-		"gate qk": "reduce.ptx has no gates", "inject uniform": "no gate into which values could be injected",
-		"kv 2": "no stages, so no tiles of a loop", "ref local": "compared with no reference",
+		"fault foo": "reduce.ptx has no faults that could be planted: a manifest can name them", "fault": "no faults",
+		"fau foo":        "no faults that could be planted",
+		"flag X on":      "reduce.ptx has no flags: a manifest can name them",
+		"set X=1":        "reduce.ptx has no flags",
+		"gate qk":        "reduce.ptx has no gates",
+		"inject uniform": "no gate into which values could be injected",
+		"kv 2":           "no stages, so no tiles of a loop", "ref local": "compared with no reference",
 		"bound 2": "compared with no reference",
 	} {
 		command(typed)
