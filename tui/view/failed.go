@@ -34,11 +34,11 @@ func (x *Context) NotOpen() bool {
 	if x.Fail == nil || x.Fail.Opening == nil {
 		return false
 	}
-	why := Reasons(x.Fail.Report.Error)[0].Text
-	if !x.Fail.Asked {
-		why = x.Req.Target + " is not open: " + why
+	if x.Fail.Asked {
+		x.Complain(x.Req.Target + " is not open: " + x.asksAgain())
+		return true
 	}
-	x.Complain(why)
+	x.Complain(x.Req.Target + " is not open: " + Reasons(x.Fail.Report.Error)[0].Text)
 	return true
 }
 
@@ -66,11 +66,18 @@ func (x *Context) located(e *report.Failure) bool {
 		slices.ContainsFunc(Reasons(e), func(r failure.Reason) bool { return x.Fail.Source(r.File) != nil })
 }
 
-// Remedies are what can be done about a failure, a line each.
+// asksAgain says how the launch of a file is asked for that was named without one.
+func (x *Context) asksAgain() string {
+	return x.Keys.Label(keymap.Again) + " asks for its launch again"
+}
+
+// Remedies are what can be done about a failure, a line each; nil where nothing has failed.
 func (x *Context) Remedies(e *report.Failure) []string {
+	if x.Fail == nil {
+		return nil
+	}
 	if x.Fail.Asked {
-		return []string{x.Keys.Label(keymap.Again) + " asks for its launch again",
-			":variant NAME runs a kernel of the catalogue"}
+		return []string{x.asksAgain(), ":variant NAME runs a kernel of the catalogue"}
 	}
 	var out []string
 	again := x.Keys.Label(keymap.Again) + " runs again"
