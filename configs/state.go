@@ -25,7 +25,7 @@ type State struct {
 	Pinned    *Setup              `json:"pinned,omitempty"` // the run pinned as A
 	// Opened are files with their launches, a command line each, the last one opened first.
 	Opened []string `json:"opened,omitempty"`
-	// Guessed are those of Opened whose grid and block were guessed, and not changed.
+	// Guessed are those of Opened whose grid or block is a guess.
 	Guessed []string `json:"guessed,omitempty"`
 	// Launches are, by line of Opened, the launch that the file's source made itself when it was opened.
 	Launches map[string]string `json:"launches,omitempty"`
