@@ -6,14 +6,14 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// UnsetConstants says of which variables in constant memory an entry uses no initialiser gives values: a host
-// copies those to them before a launch, and no launch of ours executes a host's code.
+// UnsetConstants names the variables in constant memory that an entry uses and that hold zeros alone: a host
+// may copy values to them before a launch, and a kernel is launched here without its host's code.
 func UnsetConstants(m *ptx.Module, entry *ptx.Func) (notes []string) {
 	for _, v := range m.Vars {
 		unset := v.Space == ptx.SpaceConst && len(v.Init) == 0 && len(v.Relocs) == 0 && v.Size > 0
 		if unset && m.Uses(entry, v) {
-			notes = append(notes, fmt.Sprintf("%s is constant memory (__constant__) without values in the source, and all "+
-				"zeros here: what a host copies to it (cudaMemcpyToSymbol) is not executed; an initialiser gives it values",
+			notes = append(notes, fmt.Sprintf("%s is constant memory (__constant__) and all zeros here: what a host copies to it "+
+				"(cudaMemcpyToSymbol) is not executed; an initialiser in the source gives it values",
 				v.Demangled))
 		}
 	}

@@ -45,6 +45,7 @@ type openedMsg struct {
 	words  []string
 	opened Opened
 	source sourceLaunch      // that the source makes itself
+	chosen string            // openGuessed's
 	mine   *configs.Manifest // of a manifest's path
 	text   []string          // of the file, where it could not be built
 	err    error
@@ -109,12 +110,12 @@ func (p palette) openWords(words []string) tea.Cmd {
 	guessed := p.recent.guessed[p.recent.line(words)] || p.proposed.taken(words) &&
 		strings.HasPrefix(p.proposed.line, "open "+text.JoinWords(words[:1]))
 	p.proposed = proposal{}
-	return p.openGuessed(words, guessed)
+	return p.openGuessed(words, guessed, "")
 }
 
 // openGuessed is openWords. guessed: grid or block is a guess, unless the source launches the kernel so by
-// now.
-func (p palette) openGuessed(words []string, guessed bool) tea.Cmd {
+// now; chosen is the one of these options that is none, "" for neither.
+func (p palette) openGuessed(words []string, guessed bool, chosen string) tea.Cmd {
 	if !p.Begin("open " + words[0]) {
 		return nil
 	}
@@ -124,7 +125,7 @@ func (p palette) openGuessed(words []string, guessed bool) tea.Cmd {
 	p.Say("opening " + words[0])
 	return func() tea.Msg {
 		defer j.Cancel()
-		msg := openedMsg{gen: j.Gen, words: words}
+		msg := openedMsg{gen: j.Gen, words: words, chosen: chosen}
 		if msg.opened, msg.err = open(j.Ctx, words); msg.err != nil {
 			msg.text = textOfFailing(j.Ctx, words[0], msg.err)
 			msg.source = launchOf(j.Ctx, words[0], entryOf(last))
@@ -169,6 +170,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	m.ForgetOrigin()
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request
 	m.file.compiledFrom(msg.words)
+	m.file.chosen = msg.chosen
 	var without []string
 	for _, f := range m.Req.Faults {
 		if !slices.Contains(msg.opened.Request.Faults, f) {

@@ -61,7 +61,7 @@ func (p palette) changeArguments(typed string) tea.Cmd {
 		}
 		opening[at] = w
 	}
-	return p.openGuessed(opening, p.Req.Guessed)
+	return p.openGuessed(opening, p.Req.Guessed, p.file.chosen)
 }
 
 // changeOption opens the file on screen with another value of an option of its launch. Where both options
@@ -77,11 +77,9 @@ func (p palette) changeOption(option string) func(string) tea.Cmd {
 		}
 		opening[at+1] = value
 		other := map[string]string{"--grid": "--block", "--block": "--grid"}[option]
-		guessed := p.Req.Guessed && p.file.chosen != other
-		cmd := p.openGuessed(opening, guessed)
-		if p.file.chosen = ""; guessed {
-			p.file.chosen = option
+		if !p.Req.Guessed {
+			return p.openGuessed(opening, false, "")
 		}
-		return cmd
+		return p.openGuessed(opening, p.file.chosen != other, option)
 	}
 }

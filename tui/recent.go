@@ -257,8 +257,8 @@ func propose(words, own []string, was string, now sourceLaunch, err error) (p pr
 		renamed = append(renamed, "new: "+text.JoinWords(added))
 	}
 	if own != nil && renamed != nil {
-		p.why = "launch of " + kernel + " as it was opened last, " + strings.Join(renamed, ", ") +
-			"; Enter opens it"
+		head, end, _ := strings.Cut(p.why, "; ")
+		p.why = head + ", " + strings.Join(renamed, ", ") + "; " + end
 	}
 	for i := 0; i+1 < len(added) && at == 0; i += 2 {
 		if added[i] == "--grid" || added[i] == "--block" {

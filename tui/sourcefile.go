@@ -206,8 +206,9 @@ func entryOf(launch []string) string {
 	return ""
 }
 
-// launchChanged notes what the source's own launch has now and the request on screen has not, where it is
-// another than when the files had settled before.
+// launchChanged remembers what the source launches with the opening of the request on screen, where nothing
+// is remembered with that, and notes what the source's own launch has now and the request on screen has not,
+// where it is another than when the files had settled before.
 func (f *sourceFile) launchChanged() {
 	now := f.looked[f.roots.source].launch
 	f.other = ""
@@ -218,7 +219,8 @@ func (f *sourceFile) launchChanged() {
 				strings.Join(other, ", "), filepath.Base(f.roots.source))
 		}
 	}
-	if f.source == nil && now.options != nil && f.recent != nil {
+	first := f.source == nil || f.source.entry != now.entry
+	if first && now.options != nil && now.entry == entryOf(f.Req.Launch) {
 		f.recent.madeBy(f.Req.Opening(), now.options)
 	}
 	f.source = &now
@@ -328,6 +330,9 @@ func (f *sourceFile) settle() tea.Cmd {
 		options := f.looked[f.roots.source].options
 		f.options, f.params = &options, declaredIn(f.looked)
 		f.launchChanged()
+	}
+	if f.source == nil || f.source.entry != f.looked[f.roots.source].launch.entry {
+		f.launchChanged() // another kernel of the file is on screen
 	}
 	if f.settled == nil {
 		f.settled = map[string]string{}

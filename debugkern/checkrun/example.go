@@ -158,6 +158,9 @@ func (e *MissingLaunch) Launch() (options []string, kernel string, line int, who
 // Launched are the options that a source shows of the launch that it makes of an entry itself (grid, block,
 // and numbers that it passes), and its line; nil where it makes none, or does not show grid and block.
 func Launched(ctx context.Context, path, entry string) (options []string, line int) {
+	if filepath.Ext(path) != ".cu" {
+		return nil, 0 // no host's code is in it
+	}
 	if e := exampleOf(ctx, path, entry); e != nil && e.Line > 0 {
 		return e.Shown, e.Line
 	}

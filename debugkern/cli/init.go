@@ -38,7 +38,7 @@ func (a *app) initCommand() *cobra.Command {
 		Long: "init reads the parameters and shared arrays of a kernel's entry and writes a commented manifest that loads. What PTX cannot\n" +
 			"show has a usual value and is marked with \"# ?\". A .cu is compiled by NVRTC first; it has names, which PTX has not. An existing\n" +
 			"file is never overwritten. Next to the manifest a JSON Schema is written, " + schema.File +
-			", by which editors complete and check it. The launch in the manifest is executed once on the emulator, for 10 s at most, and a note\n" +
+			", by which editors complete and check it. A launch that is guessed is executed once on the emulator, for 10 s at most, and a note\n" +
 			"names the errors that were found.\n\n" +
 			"With a launch, given as check takes it (--grid, --block, --arg, and the comments of the file), launch and arguments are that one's, and\n" +
 			"the stages of attention are discovered: one block is executed with what its values are made of. Each stage has its evidence as a comment,\n" +
@@ -145,16 +145,12 @@ func (a *app) init(
 // reader closed it, who may have read enough: init FILE | head -1.
 func (a *app) printInit(doc *report.Init) error {
 	err := a.print(doc, func(w io.Writer) {
-		guesses := ""
-		if n := len(doc.Unknown); n > 0 || !build.Bundled(doc.File) {
-			switch n := strings.Count(doc.Text, "   # ? "); n {
-			case 0:
-				guesses = ", nothing in it marked as a guess"
-			case 1:
-				guesses = ", 1 guess marked with \"# ?\""
-			default:
-				guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", n)
-			}
+		guesses, marks := "", strings.Count(doc.Text, "   # ? ")
+		switch {
+		case marks == 1:
+			guesses = ", 1 guess marked with \"# ?\""
+		case marks > 1:
+			guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", marks)
 		}
 		fmt.Fprintf(w, "wrote %s: entry %s%s\n", doc.Out, doc.Entry, guesses)
 		fmt.Fprintf(w, "next to it is %s, the JSON Schema by which an editor checks the manifest\n", schema.File)
@@ -162,14 +158,17 @@ func (a *app) printInit(doc *report.Init) error {
 			fmt.Fprintf(w, "note: %s\n", n)
 		}
 		run := "tilescope run " + text.Shell(runnable(doc.Out))
-		if guesses != "" {
+		switch {
+		case marks > 0:
 			fmt.Fprintf(w, "compare them with your kernel, then: %s\n", run)
-		} else {
+		case !build.Bundled(doc.File):
+			fmt.Fprintf(w, "nothing in it is marked as a guess: %s\n", run)
+		default:
 			fmt.Fprintf(w, "with the contents of its memory: %s --inputs %s\n", run, text.Shell(doc.File))
 		}
 		if doc.Check != "" {
 			same := ""
-			if guesses != "" {
+			if marks > 0 {
 				same = ", and with the same guesses"
 			}
 			fmt.Fprintf(w, "with no manifest and no reference%s: %s\n", same, doc.Check)

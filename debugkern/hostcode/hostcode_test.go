@@ -38,18 +38,6 @@ func extract(t *testing.T, text string, options Options) (*Result, string) {
 
 // TestParts: what stays of one declaration in a source whose kernel names K, and what does not. "-" marks
 // what has to be gone.
-// TestAliases: types under other names, of typedef and of using; no pointers, templates or functions.
-func TestAliases(t *testing.T) {
-	u := Read("a.cu", []byte("typedef __nv_bfloat16 bf16;\nusing real = float;\n"+
-		"typedef unsigned int word;\n"+
-		"typedef float* list;\nusing namespace std;\nusing V = std::vector<int>;\ntypedef struct S { int a; } S;\n"))
-	got := Aliases(u)
-	if len(got) != 3 || got["bf16"] != "__nv_bfloat16" || got["real"] != "float" ||
-		got["word"] != "unsigned int" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestParts(t *testing.T) {
 	const kernel = "\n__global__ void kern(float* x) { x[0] = K; }\n"
 	const host = "void h() {}"
@@ -311,5 +299,18 @@ func TestNamed(t *testing.T) {
 	}
 	if got := strings.Join(Structs(u), " "); got != "P U" {
 		t.Errorf("structs %q", got)
+	}
+}
+
+// TestAliases: types under other names, of typedef and of using; no pointers, templates or functions.
+func TestAliases(t *testing.T) {
+	u := Read("a.cu", []byte("typedef __nv_bfloat16 bf16;\nusing real = float;\n"+
+		"typedef unsigned int word;\n"+
+		"typedef float* list;\nusing namespace std;\nusing V = std::vector<int>;\ntypedef struct S { int a; } S;\n"+
+		"#ifdef D\ntypedef double real2;\n#else\ntypedef float real2;\n#endif\nstruct Q { using W = float; };\n"))
+	got := Aliases(u)
+	if len(got) != 3 || got["bf16"] != "__nv_bfloat16" || got["real"] != "float" ||
+		got["word"] != "unsigned int" {
+		t.Errorf("%q", got)
 	}
 }

@@ -81,37 +81,57 @@ func Structs(units ...*Unit) (names []string) {
 	return names
 }
 
-// Aliases returns the types that translation units give another name, by that name: typedef float real; using
-// real = float. Types of more than words, such as pointers and templates, are left out.
+// Aliases returns the types that translation units give another name at file scope, by that name: typedef
+// float real; using real = float. Types of more than words, such as pointers and templates, are left out, and
+// a name that is given two types, under conditions of the preprocessor.
 func Aliases(units ...*Unit) map[string]string {
-	out := map[string]string{}
+	out, twice := map[string]string{}, map[string]bool{}
+	add := func(name, of string) {
+		if was, ok := out[name]; ok && was != of {
+			twice[name] = true
+		}
+		out[name] = of
+	}
 	for _, u := range units {
-		for i := range u.code {
-			from, to := i+1, i+1
-			switch u.str(u.code[i]) {
+		depth := 0
+		for i, t := range u.code {
+			switch u.str(t) {
+			case "{":
+				depth++
+			case "}":
+				depth--
 			case "typedef":
+				if words := u.wordsTo(i+1, ";"); depth == 0 && len(words) > 1 {
+					add(words[len(words)-1], strings.Join(words[:len(words)-1], " "))
+				}
 			case "using":
-				from = i + 3 // using NAME =
-			default:
-				continue
-			}
-			for to = from; to < len(u.code) && u.code[to].kind == ident; to++ {
-			}
-			if to >= len(u.code) || u.str(u.code[to]) != ";" {
-				continue
-			}
-			words := make([]string, 0, to-from)
-			for _, t := range u.code[from:to] {
-				words = append(words, u.str(t))
-			}
-			if u.str(u.code[i]) == "typedef" && len(words) > 1 {
-				out[words[len(words)-1]] = strings.Join(words[:len(words)-1], " ")
-			} else if from == i+3 && u.str(u.code[i+2]) == "=" && len(words) > 0 {
-				out[u.str(u.code[i+1])] = strings.Join(words, " ")
+				if name := u.wordsTo(i+1, "="); depth == 0 && len(name) == 1 {
+					if words := u.wordsTo(i+3, ";"); len(words) > 0 {
+						add(name[0], strings.Join(words, " "))
+					}
+				}
 			}
 		}
 	}
+	for name := range twice {
+		delete(out, name)
+	}
 	return out
+}
+
+// wordsTo are the identifiers from a token on, where one of a text follows them; else nil.
+func (u *Unit) wordsTo(from int, end string) (words []string) {
+	for i := from; i < len(u.code); i++ {
+		switch text := u.str(u.code[i]); {
+		case text == end:
+			return words
+		case u.code[i].kind != ident:
+			return nil
+		default:
+			words = append(words, text)
+		}
+	}
+	return nil
 }
 
 // kernelOf finds a kernel by the name that a launch spells, which may leave out namespaces.

@@ -52,7 +52,7 @@ func (l *lister) whole(s *statement) {
 	l.guards = true
 	rank := rankGuard
 	if e := s.exprs[0]; e.op == "=" && len(e.kids) == 2 && e.kids[1].op == "?" {
-		rank += 3 // its own condition, with one more, leaves no cell as it was
+		rank += 3 // behind one more part of its own condition, with which a cell is still stored
 	}
 	for i, c := range l.guarding(s.exprs[0], s.from, s.to) {
 		put(rank+i/6, "under the condition "+c, "if ("+c+") "+text)

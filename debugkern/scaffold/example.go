@@ -63,7 +63,7 @@ func usedAs(k *hostcode.Kernel, i int) (read, loaded, written bool) {
 	}
 	name := regexp.QuoteMeta(p.Name)
 	elements := len(regexp.MustCompile(`\b`+name+`\s*\[`).FindAllString(k.Body(), -1))
-	addressed := len(regexp.MustCompile(`\batomic\w*\s*\(\s*&\s*`+name+`\s*\[`).FindAllString(k.Body(), -1))
+	addressed := len(regexp.MustCompile(`(?:^|[^&])&\s*`+name+`\s*\[`).FindAllString(k.Body(), -1))
 	stored, assigned := false, 0
 	for _, s := range k.Stores() {
 		if s.Name == p.Name {

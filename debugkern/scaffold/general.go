@@ -302,7 +302,8 @@ func (g *general) blocks() {
 		}
 		// a number, or a name that is not passed
 		rows := g.kind != nil && g.kind.rows != "" && g.grid[0].extent != g.kind.rows
-		if n, err := strconv.ParseInt(g.grid[0].text, 10, 32); rows && err == nil && !g.isDim(g.kind.rows) {
+		n, err := strconv.ParseInt(g.grid[0].text, 10, 32)
+		if rows && err == nil && g.rowEach(n) && !g.isDim(g.kind.rows) {
 			g.dims = append([]dimension{{name: g.kind.rows, extent: n, launched: true}}, g.dims...)
 			g.grid[0].text, g.grid[0].extent, g.grid[0].tile = g.kind.rows, g.kind.rows, 1
 			rows = false
@@ -312,6 +313,13 @@ func (g *general) blocks() {
 		}
 	}
 	g.guessGrid()
+}
+
+// rowEach reports whether so many blocks, as the source launches them, have a row each, and are few enough to
+// be executed.
+func (g *general) rowEach(blocks int64) bool {
+	const most = 1024
+	return g.grid[0].guess == "" && g.geo.tile[0] <= 1 && blocks > 0 && blocks <= most
 }
 
 // followed is an expression with a name replaced by what it starts with.
@@ -339,6 +347,10 @@ func (g *general) guessGrid() {
 		return gridSide{text: text, extent: extent, tile: tile, guess: guess}
 	}
 	const why = "which block computes what is the caller's choice"
+	if g.kind != nil && g.kind.rows != "" && g.geo.extent[0] == unnamedRows {
+		g.addDim(g.kind.rows)
+		g.geo.extent[0] = g.kind.rows
+	}
 	if g.shownGrid(func(extent string, tile int64) gridSide { return side(extent, tile, why) }) {
 		if g.kind != nil && g.kind.flat != "" && g.kind.flat != g.grid[0].extent {
 			g.grid[0] = side(g.kind.flat, g.grid[0].tile, why)
@@ -425,6 +437,18 @@ func (g *general) extents() {
 			}
 		}
 	}
+}
+
+// equalExtents reports whether two dimensions have one extent.
+func (g *general) equalExtents() bool {
+	seen := map[int64]bool{}
+	for _, d := range g.dims {
+		if seen[d.extent] {
+			return true
+		}
+		seen[d.extent] = true
+	}
+	return false
 }
 
 // besideTiles makes what the kernel's own conditions guard no multiple of a tile, so that the guards count:

@@ -161,6 +161,21 @@ func TestGeometry(t *testing.T) {
 			"--grid 7 --block 128 --arg x=randn:f32[7,190] --arg y=zeros:f32[7,190] --arg cols=190",
 		},
 		{
+			"rows that the host counts by a parameter of its own",
+			"__global__ void softmax(const float *x, float *y, int cols) {\n" +
+				"  for (int c = threadIdx.x; c < cols; c += blockDim.x)\n" +
+				"    y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c];\n}\n" +
+				"void run(float *x, float *y, int N) { softmax<<<N, 128>>>(x, y, 190); }",
+			"--grid 6 --block 128 --arg x=randn:f32[6,93] --arg y=zeros:f32[6,93] --arg cols=93",
+		},
+		{
+			"more rows than are executed", "__global__ void softmax(const float *x, float *y, int cols) {\n" +
+				"  for (int c = threadIdx.x; c < cols; c += blockDim.x)\n" +
+				"    y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c];\n}\n" +
+				"int main() { float *x, *y; softmax<<<65536, 128>>>(x, y, 190); }",
+			"--grid 6 --block 128 --arg x=randn:f32[6,93] --arg y=zeros:f32[6,93] --arg cols=93",
+		},
+		{
 			"a loaded flag, a divided side", "__global__ void k(int *flag, half *gamma, int n) {\n" +
 				"  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
 				"  if (i < n/4 && flag[i]) gamma[i] = 0;\n  if (i < n) flag[i] = 2;\n}",

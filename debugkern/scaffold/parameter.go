@@ -312,7 +312,7 @@ func declaredParameters(v *view) []Parameter {
 	}
 	var list []Parameter
 	for _, d := range v.kernel.Parameters {
-		p := v.resolve(d.Type + " " + d.Name)
+		p := v.resolve(d.Type) + " " + d.Name
 		kind, name, pointer := p, "", strings.Contains(d.Type, "*")
 		if pointer {
 			i := strings.LastIndexByte(p, '*')

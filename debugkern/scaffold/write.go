@@ -382,7 +382,7 @@ func (g *general) ending(name string, judged bool) {
 	if large == nil {
 		large = []string{"n: 1"}
 	}
-	if g.given != nil || g.passedExtents {
+	if g.given != nil || g.passedExtents || g.equalExtents() {
 		g.line("\nshapes:")
 	} else {
 		g.line("\nshapes:   # no two extents equal, so that swapped axes show")
