@@ -13,7 +13,7 @@ import (
 	"tilescope/tui/view"
 )
 
-// line is what a typed line comes to.
+// line is what a typed line means.
 type line struct {
 	entry
 	arg     string
@@ -24,7 +24,7 @@ type line struct {
 	offered []match  // what a name, or words that describe something, find; the entry that Enter takes first
 }
 
-// read says what a line comes to. A name, or the beginning of one command's name, goes before words that
+// read says what a line means. A name, or the beginning of one command's name, goes before words that
 // describe something; what matches in the middle of a word or by scattered letters is offered, not taken.
 func (p palette) read(text string) line {
 	name, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
@@ -57,7 +57,7 @@ func (e entry) fits(arg string) bool {
 	return e.why != "" || e.Arg != "" && (e.Fits == nil || e.Fits(arg))
 }
 
-// named is what a name comes to, without its argument.
+// named is what a name means, without its argument.
 func (p palette) named(name string, given bool) line {
 	if name == "q" {
 		name = string(keymap.Quit)
@@ -74,7 +74,9 @@ func (p palette) named(name string, given bool) line {
 			all = []match{{entry: e}}
 		}
 	}
-	if given { // what takes none is called by its whole name alone, to be told so; one letter is a short name
+	// what takes no argument is called by its whole name alone, to be refused with the reason; one letter is
+	// a short name
+	if given {
 		all = slices.DeleteFunc(all, func(x match) bool {
 			return x.tier > tierExact && (len(name) == 1 || x.Arg == "" && x.tier != tierAction)
 		})
@@ -170,7 +172,7 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	return nil
 }
 
-// carryOut does what a line comes to.
+// carryOut does what a line means.
 func (p palette) carryOut(l line) tea.Cmd {
 	switch {
 	case l.why != "":

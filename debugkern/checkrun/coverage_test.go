@@ -8,7 +8,7 @@ import (
 	"tilescope/debugkern"
 )
 
-// TestUnreached: lines of branches that are not taken are listed; a line that has instructions only beside a
+// TestUnreached: lines of branches that are not taken are listed; a line that has instructions only next to a
 // copy of what was executed elsewhere is not.
 func TestUnreached(t *testing.T) {
 	const kernel = `.version 7.0

@@ -259,8 +259,8 @@ func (a *app) scaffold(
 // mostTried is how long a launch that is guessed is executed.
 const mostTried = 10 * time.Second
 
-// tried executes the command that checks the kernel with what init guessed, and returns what is to be said of
-// it; "" where nothing was found. The error is a file that cannot be read, or the command's end.
+// tried executes the command that checks the kernel with what init guessed, and returns a note on what it
+// found; "" for nothing. The error is a file that cannot be read, or the command's end.
 func tried(ctx context.Context, s *debugkern.Session, path string, command []string) (string, error) {
 	var opt checkOptions
 	flags := pflag.NewFlagSet("check", pflag.ContinueOnError)

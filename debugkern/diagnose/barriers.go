@@ -19,7 +19,7 @@ import (
 
 // barriers finds out what each synchronisation of the kernel is for: it is removed virtually, and one block
 // executed again under the race checker. What races then, and did not before, is what it orders. Of a block
-// that hangs nothing is said: what it did not come to needs barriers too.
+// that hangs none is examined: not all of them were reached.
 func (q *inquiry) barriers() error {
 	if q.run.Plan.Gate.Name != probes.GateNone {
 		return nil

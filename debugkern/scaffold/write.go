@@ -235,11 +235,10 @@ func (g *general) pointer(i int, field string) {
 	case p.Read:
 		role = "inout, fill: " + g.before(i)
 		also("it is read too: what does it hold before the launch?")
-	case i == g.result:
-		role = "output"
 	default:
-		role = "output"
-		also("a result too, or scratch memory?")
+		if role = "output"; i != g.result {
+			also("a result too, or scratch memory?")
+		}
 	}
 	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s}", g.names[i],
 		g.dtype(i), g.args[i], role))

@@ -81,7 +81,7 @@ func TestCursorOfTheChart(t *testing.T) {
 	}
 }
 
-// A column is a span of steps: what a warp does in it is said in its order, never a state at one step that
+// A column is a span of steps: what a warp does in it is listed in order, never a state at one step that
 // the times on the same line contradict.
 func TestColumnInWords(t *testing.T) {
 	d := open(t, 120, 40)
