@@ -46,6 +46,7 @@ var imports = map[string][]string{
 	"debugkern/tensormap": {},
 
 	"debugkern/hostcode": {},
+	"debugkern/hostrun":  {"debugkern/hostcode"},
 
 	"debugkern/child":       {},
 	"debugkern/remote":      {"debugkern/child", "debugkern/text"},
@@ -105,8 +106,18 @@ var imports = map[string][]string{
 		"debugkern/target", "probes"},
 	"debugkern/discover": {"debugkern/isa", "debugkern/lineage", "debugkern/ptx",
 		"debugkern/target", "probes"},
-	"debugkern/scaffold": {"debugkern/discover", "debugkern/hostcode", "configs", "configs/schema",
-		"debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
+	"debugkern/scaffold": {
+		"debugkern/discover",
+		"debugkern/hostcode",
+		"debugkern/hostrun",
+		"configs",
+		"configs/schema",
+		"debugkern/isa",
+		"debugkern/ptx",
+		"debugkern/report",
+		"debugkern/text",
+		"probes",
+	},
 	"debugkern/walk": {"debugkern/isa/cfg", "debugkern/ptx", "debugkern/target", "debugkern/walk/expr",
 		"probes"},
 	"debugkern/walk/expr": {"probes"},
@@ -411,8 +422,11 @@ func TestStagesAreData(t *testing.T) {
 			}
 			if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(stageNames, text) &&
 				!allowed(filepath.ToSlash(name)) {
-				t.Errorf("%s names %s: look the stage up in the plan (Loaded, Phase, Output, Operands, Axes), or say in namesFor what it stands for",
-					fset.Position(lit.Pos()), lit.Value)
+				t.Errorf(
+					"%s names %s: look the stage up in the plan (Loaded, Phase, Output, Operands, Axes), or say in namesFor what it stands for",
+					fset.Position(lit.Pos()),
+					lit.Value,
+				)
 			}
 			return true
 		})

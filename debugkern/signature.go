@@ -92,7 +92,8 @@ func listing(m *configs.Manifest) string {
 
 func (r *resolved) signatureOf(b *build.Build, file string, entry *ptx.Func) *signature {
 	s := &signature{
-		file: file, entry: entry, now: scaffold.Parameters(entry, b.Outline.AllKernels()),
+		file: file, entry: entry,
+		now:     scaffold.Parameters(entry, scaffold.Source{Kernels: b.Outline.AllKernels()}),
 		planned: r.plan.Parameters(), address: b.Module.AddressSize / 8, lists: listing(r.sel.Manifest),
 	}
 	for _, v := range entry.Params {

@@ -178,9 +178,11 @@ type lacksLaunch struct{}
 
 func (lacksLaunch) Error() string { return "--grid is missing" }
 
-func (lacksLaunch) Launch() (options []string, kernel string, line int, whole bool) {
-	return []string{"--grid", "4", "--block", "256", "--arg", "x=ones:f32[4]", "--arg", "n=4"},
-		"sum(float *x, int n)", 0, false
+func (lacksLaunch) Launch() debugkern.ProposedLaunch {
+	return debugkern.ProposedLaunch{
+		Options: []string{"--grid", "4", "--block", "256", "--arg", "x=ones:f32[4]", "--arg", "n=4"},
+		Kernel:  "sum(float *x, int n)",
+	}
 }
 
 // TestOpenProposes: a file without its launch gets one in the prompt, without what was given; what is opened

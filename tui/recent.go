@@ -159,9 +159,7 @@ func withPaths(words []string, rename func(path string) string) []string {
 // launchable is an error of a file that was given without its launch: it has one to begin with.
 type launchable interface {
 	error
-	// Launch: line is where the source launches it with this grid and block, 0 where they are guessed; whole
-	// reports that the numbers are those that it passes.
-	Launch() (options []string, kernel string, line int, whole bool)
+	Launch() debugkern.ProposedLaunch
 }
 
 // proposal is a launch that was put into the prompt for a file, to be changed there.
@@ -223,18 +221,19 @@ func propose(words, own []string, was string, now sourceLaunch, err error) (p pr
 	if !errors.As(err, &lacks) {
 		return p, ""
 	}
-	options, kernel, at, whole := lacks.Launch()
+	offer := lacks.Launch()
+	options, kernel, at := offer.Options, offer.Kernel, offer.Line
 	if len(options) == 0 {
 		return p, ""
 	}
 	p.line, p.asks = "open "+text.JoinWords(words[:1]), true
-	p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
 	switch {
-	case whole:
-		p.why = fmt.Sprintf("launch of %s as line %d makes it; Enter opens it", kernel, at)
+	case offer.Whole():
+		p.why = fmt.Sprintf("launch of %s %s; Enter opens it", kernel, offer.Origin())
 	case at > 0:
-		p.why = fmt.Sprintf("launch of %s with the grid and block of line %d; the numbers are a beginning: change them, "+
-			"Enter opens it", kernel, at)
+		p.why = fmt.Sprintf("launch of %s %s; change them, Enter opens it", kernel, offer.Origin())
+	default:
+		p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
 	}
 	other := strings.Join(otherwise(own, now.options), ", ")
 	switch {
@@ -244,12 +243,20 @@ func propose(words, own []string, was string, now sourceLaunch, err error) (p pr
 		p.why = "launch of " + kernel + " as it was opened last; Enter opens it"
 	case was != "" && was != text.JoinWords(now.options):
 		words = withSource(own, now.options, options)
-		p.why = fmt.Sprintf("launch of %s as it was opened last, with %s of line %d as it is now; Enter opens it", kernel,
-			other, now.line)
+		p.why = fmt.Sprintf(
+			"launch of %s as it was opened last, with %s of line %d as it is now; Enter opens it",
+			kernel,
+			other,
+			now.line,
+		)
 	default:
 		words = own
-		p.why = fmt.Sprintf("launch of %s as it was opened last; line %d makes it with %s; Enter opens it", kernel,
-			now.line, other)
+		p.why = fmt.Sprintf(
+			"launch of %s as it was opened last; line %d makes it with %s; Enter opens it",
+			kernel,
+			now.line,
+			other,
+		)
 	}
 	words, renamed := fitted(words, options)
 	added := lacking(words, options)

@@ -139,7 +139,7 @@ func TestProposesTheSourcesLaunch(t *testing.T) {
 			"--arg", "w=zeros:f32[9]", "--arg", "k=" + k,
 		}}
 		if !all {
-			e.Shown = e.Shown[:4]
+			e.Shown, e.Guessed = e.Shown[:4], []string{"k"}
 		}
 		return &checkrun.MissingLaunch{Option: "grid", Example: e}
 	}
@@ -153,7 +153,7 @@ func TestProposesTheSourcesLaunch(t *testing.T) {
 		line, says, not string
 	}{
 		{nil, "", "37", true, "--arg k=37", "as line 22 makes it; Enter opens it", ""},
-		{nil, "", "37", false, "--arg k=37", "with the grid and block of line 22; the numbers are a beginning",
+		{nil, "", "37", false, "--arg k=37", "with the grid and block of line 22, guessed: k; change",
 			"makes it"},
 		{own, was, "37", true, text.JoinWords(own[1:]), "as it was opened last; Enter opens it", "line 22"},
 		{own, was, "33", true,

@@ -3,6 +3,7 @@
 //
 //	n=1024   scale=0.125:f32   flag=true
 //	x=randn:f32[64,128]   idx=randint(0,63):i32[64]   y=unwritten:f16[64]
+//	offsets=list(0,2,3,7):i32[4]
 //	w=weights.npz:w   h=h.npy:bf16   nothing=null
 //	p={0: 0.5:f32, 8: iota:i32[4]}
 //	tx=tensormap{of: x, box: [64,64], swizzle: 128B}
@@ -77,7 +78,7 @@ var fills = map[string]probes.FillKind{
 }
 
 const (
-	sourceNames = "zeros, ones, nan, inf, -inf, iota, randn, rand, randint(LO,HI), unwritten"
+	sourceNames = "zeros, ones, nan, inf, -inf, iota, randn, rand, randint(LO,HI), list(N,...), unwritten"
 	usualForms  = "a number, SOURCE:DTYPE[DIM,...] such as randn:f32[64,64], FILE.npy, FILE.npz:KEY, or null"
 	maxText     = 1 << 16
 	maxDims     = 8
@@ -119,7 +120,10 @@ func Parse(text string) (*Value, error) {
 }
 
 // isSource reports whether a name is that of generated memory.
-func isSource(name string) bool { _, ok := fills[name]; return ok || name == "randint" }
+func isSource(name string) bool {
+	_, ok := fills[name]
+	return ok || name == "randint" || name == "list"
+}
 
 // filePath splits a text that begins with the path of a NumPy file.
 func filePath(s string) (path, rest string, ok bool) {
@@ -178,7 +182,11 @@ func (v *Value) typed(head, tail string) error {
 			v.Number = &Number{Text: head, DType: dtype}
 			return nil
 		}
-		return fmt.Errorf("%s:%s has no extents; expected %s:%s[DIM,...]", clip(head), name, clip(head), name)
+		if !strings.HasPrefix(strings.TrimSpace(head), "list(") {
+			return fmt.Errorf("%s:%s has no extents; expected %s:%s[DIM,...]", clip(head), name, clip(head),
+				name)
+		}
+		dims = fmt.Sprintf("%d]", 1+strings.Count(head, ","))
 	}
 	b := &Buffer{DType: dtype}
 	if b.Fill, err = parseFill(head, dtype); err != nil {
@@ -186,6 +194,9 @@ func (v *Value) typed(head, tail string) error {
 	}
 	if b.Dims, err = parseDims(dims, dtype); err != nil {
 		return err
+	}
+	if n := len(b.Fill.Values); b.Fill.Kind == probes.FillValues && n != probes.Elems(b.Dims) {
+		return fmt.Errorf("list has %d numbers, and [%s has %d elements", n, clip(dims), probes.Elems(b.Dims))
 	}
 	v.Buffer = b
 	return nil
@@ -202,6 +213,9 @@ func parseFill(text string, dtype probes.DType) (probes.Fill, error) {
 		}
 		return f, err
 	}
+	if numbers, ok := strings.CutPrefix(text, "list("); ok {
+		return parseList(text, numbers, dtype)
+	}
 	kind, ok := fills[text]
 	if !ok {
 		return probes.Fill{}, fmt.Errorf("unknown source %q; expected %s", clip(text), sourceNames)
@@ -213,6 +227,44 @@ func parseFill(text string, dtype probes.DType) (probes.Fill, error) {
 		}
 	}
 	return probes.Fill{Kind: kind}, nil
+}
+
+// parseList reads the numbers of list(N,...), up to its closing parenthesis.
+func parseList(text, numbers string, dtype probes.DType) (probes.Fill, error) {
+	f := probes.Fill{Kind: probes.FillValues}
+	numbers, ok := strings.CutSuffix(numbers, ")")
+	if !ok {
+		return f, fmt.Errorf("%s: expected list(N,...), a number for each element", clip(text))
+	}
+	for _, part := range strings.Split(numbers, ",") {
+		n, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil {
+			return f, fmt.Errorf("%s: %q is not a number", clip(text), clip(strings.TrimSpace(part)))
+		}
+		r, whole := integers[dtype]
+		switch {
+		case whole && n != math.Trunc(n):
+			return f, fmt.Errorf(
+				"%s: %s is not a whole number, and %s has only such",
+				clip(text),
+				part,
+				dtype,
+			)
+		case whole && (n < r.lo || n > r.hi):
+			return f, fmt.Errorf(
+				"%s: %s does not have %s (%.0f to %.0f)",
+				clip(text),
+				dtype,
+				part,
+				r.lo,
+				r.hi,
+			)
+		case whole && math.Abs(n) > 1<<53:
+			return f, fmt.Errorf("%s: %s is more than 2^53, the largest number of a list", clip(text), part)
+		}
+		f.Values = append(f.Values, n)
+	}
+	return f, nil
 }
 
 func parseRandInt(text, args string) (probes.Fill, error) {

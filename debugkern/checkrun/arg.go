@@ -44,7 +44,7 @@ type arg struct {
 // matchArgs matches what was given with the parameters of an entry that is launched with grid and block. text
 // is the source that it was compiled from, zero of PTX.
 func matchArgs(f *ptx.Func, text scaffold.Source, given []Argument, grid, block probes.Dim3) ([]*arg, error) {
-	inferred := scaffold.Parameters(f, text.Kernels)
+	inferred := scaffold.Parameters(f, text)
 	args := make([]*arg, len(f.Params))
 	for i, p := range f.Params {
 		args[i] = &arg{param: p, index: i, inferred: inferred[i], name: inferred[i].Name}
@@ -251,8 +251,14 @@ func (a *arg) asDeclared() error {
 		same && want.Size() <= 2 && want.Float() != got.Float():
 		return nil
 	}
-	return report.Usagef("--arg %s=%s: the source declares the parameter as %s, so its elements are %s, not %s",
-		a.title(), a.text, a.inferred.Declared, lower(want), lower(got))
+	return report.Usagef(
+		"--arg %s=%s: the source declares the parameter as %s, so its elements are %s, not %s",
+		a.title(),
+		a.text,
+		a.inferred.Declared,
+		lower(want),
+		lower(got),
+	)
 }
 
 // lower is an element type as --arg has it.

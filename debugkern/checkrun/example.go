@@ -108,8 +108,13 @@ func (e *MissingLaunch) Error() string {
 	if e.Example == nil {
 		return s
 	}
-	return fmt.Sprintf("%s, and an --arg for each parameter of %s: for example %s", s, e.Example.Kernel,
-		text.CommandLine(e.Example.Options))
+	p := e.Launch()
+	how := "for example "
+	if origin := p.Origin(); origin != "" {
+		how = origin + ": "
+	}
+	return fmt.Sprintf("%s, and an --arg for each parameter of %s; %s%s", s, p.Kernel, how,
+		text.CommandLine(p.Options))
 }
 
 // lackingText says which parameters have no value, what the entry takes, and values to begin with.
@@ -132,27 +137,13 @@ func (e *MissingLaunch) lackingText() string {
 	return s + "; for example " + text.CommandLine(values)
 }
 
-// Launch is what may be given in its place, one word each, and what it is for; nil where that is not known.
-// line is where the source launches it with this grid and block, 0 where they are guessed; whole reports that
-// it shows all numbers that it passes, too.
-func (e *MissingLaunch) Launch() (options []string, kernel string, line int, whole bool) {
-	x := e.Example
-	if x == nil {
-		return nil, "", 0, false
+// Launch is what may be given in its place; without options where that is not known.
+func (e *MissingLaunch) Launch() (p debugkern.ProposedLaunch) {
+	if x := e.Example; x != nil {
+		p = debugkern.ProposedLaunch{Options: x.Options, Kernel: x.Kernel, Line: x.Line, Guessed: x.Guessed,
+			Random: x.Random}
 	}
-	numbers := 0
-	for i := 1; i < len(x.Options); i++ {
-		if x.Options[i-1] == "--arg" && !strings.Contains(x.Options[i], ":") {
-			numbers++
-		}
-	}
-	shown := 0
-	for _, w := range x.Shown {
-		if w == "--arg" {
-			shown++
-		}
-	}
-	return x.Options, x.Kernel, x.Line, x.Line > 0 && numbers == shown
+	return p
 }
 
 // Launched are the options that a source shows of the launch that it makes of an entry itself (grid, block,

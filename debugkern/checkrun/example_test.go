@@ -13,16 +13,16 @@ import (
 // TestWithoutLaunch: the refusal has a launch to begin with where the text shows a kernel.
 func TestWithoutLaunch(t *testing.T) {
 	for _, c := range []struct{ file, text, entry, want string }{
-		{"k.cu", "__global__ void k(float *x, int n) {}", "", "of k(float * x, int n): for example " +
+		{"k.cu", "__global__ void k(float *x, int n) {}", "", "of k(float * x, int n); for example " +
 			"--grid 3 --block 128 --arg 'x=zeros:f32[384]' --arg n=384"},
 		{"k.cu", "__global__ void k(float *x) {}", "other", ""},
 		{"k.cu", "int main() {}", "", ""},
 		{"k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n" +
 			".visible .entry k(.param .u32 k_0) { ret; }", "",
-			"parameter of k: for example --grid 3 --block 128 --arg 0=384"},
+			"parameter of k; for example --grid 3 --block 128 --arg 0=384"},
 		{"k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n" +
 			".visible .entry k(.param .u32 k_0) { ret; }\n.visible .entry l(.param .u32 l_0) { ret; }", "",
-			"parameter of k: for example --entry k --grid 3 --block 128 --arg 0=384"},
+			"parameter of k; for example --entry k --grid 3 --block 128 --arg 0=384"},
 		{"k.ptx", "no PTX", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), c.file)
@@ -36,7 +36,7 @@ func TestWithoutLaunch(t *testing.T) {
 			t.Errorf("%q: %#v", c.text, err)
 			continue
 		}
-		options, _, _, _ := missing.Launch()
+		options := missing.Launch().Options
 		if !strings.HasPrefix(err.Error(), "--grid is missing; expected X[,Y[,Z]]") ||
 			!strings.HasSuffix(err.Error(), c.want) || (options == nil) != (c.want == "") {
 			t.Errorf("%q: %v, options %q", c.text, err, options)

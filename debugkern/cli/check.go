@@ -69,7 +69,7 @@ func (a *app) checkCommand() *cobra.Command {
 			"as advice. It says how much a clean result covers.\n\n" +
 			"--arg is given once for each parameter: NAME is the parameter's name in the source or the PTX, or its index from 0. A scalar is a\n" +
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
-			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}, a tensor map\n" +
+			"randint(LO,HI), list(N,...) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}, a tensor map\n" +
 			"tensormap{of: NAME, box: [..], swizzle: 128B, ...}, of memory that may be no parameter. The same options may be given in the\n" +
 			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins.\n\n" +
 			"FILE.py has a kernel of Triton's, --entry, which is compiled with no GPU; in its lines # is written for //, and --set OPTION=VALUE\n" +
@@ -113,8 +113,12 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	r := &o.req
 	f.BoolVar(&r.Cooperative, "cooperative", false,
 		"a cooperative launch: blocks may rely on being resident together")
-	f.IntVar(&r.Resident, "resident", 0,
-		"blocks resident at once, for kernels whose blocks wait for each other (default: as many as fit on the chip)")
+	f.IntVar(
+		&r.Resident,
+		"resident",
+		0,
+		"blocks resident at once, for kernels whose blocks wait for each other (default: as many as fit on the chip)",
+	)
 	f.Uint64Var(&r.Seed, "seed", 0, "seed of generated arguments")
 	f.StringVar(&r.Schedule, "schedule", "", "order of execution, POLICY[:SEED][:ASYNC], as for run")
 	f.StringVar(&r.Backend, "backend", "",
@@ -137,9 +141,18 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 		"of a TARGET: shape, a name or sizes (default validation, else the manifest's first)")
 	f.StringArrayVar(&o.set, "set", nil, "of a TARGET: flag FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "of a TARGET: planted fault NAME, repeatable")
-	f.StringVar(&o.sanitizer, "sanitizer", "",
-		"tools of compute-sanitizer that watch the same launch on a GPU: memcheck,racecheck,initcheck,synccheck, or all")
-	f.BoolVar(&o.changed, "changed", false, "leave out FILEs whose text states no launch: they are those of a change")
+	f.StringVar(
+		&o.sanitizer,
+		"sanitizer",
+		"",
+		"tools of compute-sanitizer that watch the same launch on a GPU: memcheck,racecheck,initcheck,synccheck, or all",
+	)
+	f.BoolVar(
+		&o.changed,
+		"changed",
+		false,
+		"leave out FILEs whose text states no launch: they are those of a change",
+	)
 	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
 	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")

@@ -153,7 +153,11 @@ func (a *app) printInit(doc *report.Init) error {
 			guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", marks)
 		}
 		fmt.Fprintf(w, "wrote %s: entry %s%s\n", doc.Out, doc.Entry, guesses)
-		fmt.Fprintf(w, "next to it is %s, the JSON Schema by which an editor checks the manifest\n", schema.File)
+		fmt.Fprintf(
+			w,
+			"next to it is %s, the JSON Schema by which an editor checks the manifest\n",
+			schema.File,
+		)
 		for _, n := range doc.Notes {
 			fmt.Fprintf(w, "note: %s\n", n)
 		}
@@ -233,7 +237,7 @@ func (a *app) scaffold(
 		if err != nil || doc.Words == nil || len(doc.Refused) > 0 {
 			return doc, err
 		}
-		note, err := tried(cmd.Context(), s, req.File, doc.Words)
+		note, err := tried(cmd.Context(), s, req.File, doc)
 		if err == nil && note != "" {
 			doc.Notes = append(doc.Notes, note)
 		}
@@ -259,9 +263,10 @@ func (a *app) scaffold(
 // mostTried is how long a launch that is guessed is executed.
 const mostTried = 10 * time.Second
 
-// tried executes the command that checks the kernel with what init guessed, and returns a note on what it
-// found; "" for nothing. The error is a file that cannot be read, or the command's end.
-func tried(ctx context.Context, s *debugkern.Session, path string, command []string) (string, error) {
+// tried executes the command that checks the kernel with the launch that init wrote, and returns a note on
+// what it found; "" for nothing. The error is a file that cannot be read, or the command's end.
+func tried(ctx context.Context, s *debugkern.Session, path string, doc *report.Init) (string, error) {
+	command := doc.Words
 	var opt checkOptions
 	flags := pflag.NewFlagSet("check", pflag.ContinueOnError)
 	opt.bind(flags)
@@ -277,15 +282,26 @@ func tried(ctx context.Context, s *debugkern.Session, path string, command []str
 	var unread syscall.Errno
 	switch {
 	case err == nil:
-		return triedNote(found.Doc.Findings), nil
+		return triedNote(found.Doc.Findings, guessesLaunch(doc.Unknown)), nil
 	case ctx.Err() != nil, errors.As(err, &unread):
 		return "", err
 	}
-	return "the launch that is guessed was not executed to its end: " + err.Error(), nil
+	what := "the launch that the source shows"
+	if guessesLaunch(doc.Unknown) {
+		what = "the launch that is guessed"
+	}
+	return what + " was not executed to its end: " + err.Error(), nil
+}
+
+// guessesLaunch reports whether a guess of init's is of the launch or of what it is given.
+func guessesLaunch(unknown []string) bool {
+	return slices.ContainsFunc(unknown, func(field string) bool {
+		return strings.HasPrefix(field, "launch.") || strings.HasPrefix(field, "args[") || field == "shapes"
+	})
 }
 
 // triedNote names the errors among findings, the first of each kind on each variable.
-func triedNote(findings []report.Finding) string {
+func triedNote(findings []report.Finding, guessed bool) string {
 	var list []string
 	for _, f := range findings {
 		if f.Severity != "error" || f.Suppressed != "" {
@@ -310,8 +326,14 @@ func triedNote(findings []report.Finding) string {
 	if n := len(list) - shown; n > 0 {
 		list, more = list[:shown], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("executed with the guessed launch and extents: %s%s; a wrong guess may be the reason",
-		strings.Join(list, ", "), more)
+	what := strings.Join(list, ", ") + more
+	if !guessed {
+		return "executed as the source launches it: " + what
+	}
+	return fmt.Sprintf(
+		"executed with the guessed launch and extents: %s; a wrong guess may be the reason",
+		what,
+	)
 }
 
 // withComments are the options of the launch, with those that the kernel's text asks for where

@@ -620,8 +620,13 @@ func TestInitAndOpenPropose(t *testing.T) {
 
 // TestInitTemplate: a template that nothing instantiates says what it wants, and --instantiate gives it.
 func TestInitTemplate(t *testing.T) {
-	file := writeKernel(t, "t.cu",
-		[]byte("template <int N, typename T> __global__ void fill(T* y, int n) { int i = blockIdx.x * N + threadIdx.x; if (i < n) y[i] = T(1); }\n"))
+	file := writeKernel(
+		t,
+		"t.cu",
+		[]byte(
+			"template <int N, typename T> __global__ void fill(T* y, int n) { int i = blockIdx.x * N + threadIdx.x; if (i < n) y[i] = T(1); }\n",
+		),
+	)
 	_, errText, code := call(t, "init", file)
 	skipWithoutNVRTC(t, code, errText)
 	if code != 2 || !strings.Contains(errText, "template <int N, typename T> fill is not instantiated") ||
@@ -639,5 +644,47 @@ func TestInitTemplate(t *testing.T) {
 		"--arg", "1=32", "--instantiate", "fill; int x"); code != 2 ||
 		!strings.Contains(errText, "no kernel template with arguments") {
 		t.Errorf("exit %d: %s", code, errText)
+	}
+}
+
+// TestInitFollowsMain: where executing main shows the launch, nothing of it is a guess: a struct's fields and
+// the integers that are copied to the device are main's, and the kernel is right with them.
+func TestInitFollowsMain(t *testing.T) {
+	t.Parallel()
+	file := writeKernel(t, "gather.cu", []byte(`struct Sizes { int bags, width; float by; };
+__global__ void gather(const float *table, const int *rows, const int *begins, float *out, Sizes s) {
+    for (int c = threadIdx.x; c < s.width; c += blockDim.x) {
+        float sum = 0.f;
+        for (int i = begins[blockIdx.x]; i < begins[blockIdx.x + 1]; i++) sum += table[rows[i] * s.width + c];
+        out[blockIdx.x * s.width + c] = sum * s.by;
+    }
+}
+int main() {
+    int rows[] = {7, 1, 4}, begins[] = {0, 2, 3}, *r, *b;
+    float *table, *out;
+    Sizes s{2, 40, 0.25f};
+    cudaMalloc(&table, 9 * s.width * sizeof(float));
+    cudaMalloc(&out, s.bags * s.width * sizeof(float));
+    cudaMalloc(&r, sizeof rows);
+    cudaMalloc(&b, sizeof begins);
+    cudaMemcpy(r, rows, sizeof rows, cudaMemcpyHostToDevice);
+    cudaMemcpy(b, begins, sizeof begins, cudaMemcpyHostToDevice);
+    gather<<<s.bags, 32>>>(table, r, b, out, s);
+}
+`))
+	var doc report.Init
+	code, errText := documentOf(t, &doc, "init", file)
+	skipWithoutNVRTC(t, code, errText)
+	written, _ := os.ReadFile(doc.Out)
+	for _, want := range []string{"its launch on line 19", "grid: [2, 1, 1]   # as launched on line 19",
+		"dims: [3], role: input, fill: [7, 1, 4]}", "{at: 4, type: I32, value: 40}   # as passed on line 19",
+		"{at: 8, type: F32, value: 0.25}   # as passed on line 19"} {
+		if !strings.Contains(strings.ToLower(string(written)), strings.ToLower(want)) {
+			t.Errorf("the manifest lacks %q:\n%s", want, written)
+		}
+	}
+	if code != 0 || strings.Contains(string(written), "# ? ") ||
+		strings.Contains(fmt.Sprint(doc.Notes), "executed") {
+		t.Errorf("exit %d, notes %q, %s:\n%s", code, doc.Notes, errText, written)
 	}
 }

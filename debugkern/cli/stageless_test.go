@@ -222,7 +222,7 @@ func TestOpenFile(t *testing.T) {
 	if !errors.As(got.Lacks, &lacks) {
 		t.Fatalf("no launch is proposed: %v", got.Lacks)
 	}
-	if options, _, _, _ := lacks.Launch(); strings.Join(options, " ") != // what the file gives stays
+	if options := lacks.Launch().Options; strings.Join(options, " ") != // what the file gives stays
 		"--arg 0=iota:f32[512] --arg 1=zeros:f32[512] --arg 2=512" {
 		t.Errorf("proposed: %q", options)
 	}

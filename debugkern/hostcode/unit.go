@@ -31,10 +31,11 @@ type include struct {
 
 // macro is a #define of a unit.
 type macro struct {
-	call  bool // it takes arguments
-	words []string
-	text  string
-	line  int
+	call    bool // it takes arguments
+	several bool // several lines define it
+	words   []string
+	text    string
+	line    int
 }
 
 // Read cuts a text into declarations. It cannot fail: what it does not understand is one declaration.
@@ -233,6 +234,7 @@ func (u *Unit) define(t token, words []string) {
 	m.text = strings.TrimSpace(text[at:])
 	if old := u.macros[words[1]]; old != nil { // defined in several branches: what any of them names
 		m.words = append(slices.Clone(old.words), m.words...)
+		m.several = true
 	}
 	u.macros[words[1]] = m
 }

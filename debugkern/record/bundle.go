@@ -55,7 +55,7 @@ func (r *Recording) write(ctx context.Context, s *debugkern.Session, w io.Writer
 	if n, want := len(l.Parameters), len(b.entry.Params); n != want {
 		return failedf("%s was launched with %d parameters, and its PTX takes %d", l.Kernel, n, want)
 	}
-	b.inferred = scaffold.Parameters(b.entry, nil)
+	b.inferred = scaffold.Parameters(b.entry, scaffold.Source{})
 	defer b.reserved.Release()
 	for _, step := range []func() error{b.memory, b.parameters, b.touch, b.keep} {
 		if err := step(); err != nil {

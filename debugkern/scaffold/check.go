@@ -55,6 +55,9 @@ func checkWords(req Request, m *configs.Manifest) []string {
 	if plan.DynShared > 0 {
 		words = append(words, "--shared", fmt.Sprint(plan.DynShared))
 	}
+	for _, in := range plan.Inputs {
+		plan.Args[in.Arg].Fill = in.Fill
+	}
 	for i, a := range plan.Parameters() {
 		value := checkValue(a)
 		if t := a.Map; t != nil {
@@ -112,12 +115,29 @@ func checkValue(a probes.Arg) string {
 	for _, d := range a.Dims {
 		dims = append(dims, fmt.Sprint(d))
 	}
-	source := "zeros"
-	if a.Role == probes.RoleInput || a.Role == probes.RoleInOut && a.Fill.Kind != probes.FillZeros {
-		source = "randn"
-		if !a.DType.Float() {
-			source = strings.ReplaceAll(integers(a.DType), " ", "")
+	return fmt.Sprintf("%s:%s[%s]", sourceOf(a), a.DType, strings.Join(dims, ","))
+}
+
+// sourceOf is what memory holds before the launch, as check takes it.
+func sourceOf(a probes.Arg) string {
+	list := a.Fill.Values
+	switch input := a.Role == probes.RoleInput || a.Role == probes.RoleInOut; {
+	case !input || a.Fill.Kind == probes.FillZeros:
+		return "zeros"
+	case a.Fill.Kind == probes.FillOnes:
+		return "ones"
+	case a.Fill.Kind == probes.FillIota:
+		return "iota"
+	case a.Fill.Kind == probes.FillRandInt:
+		return fmt.Sprintf("randint(%d,%d)", a.Fill.Lo, a.Fill.Hi)
+	case a.Fill.Kind == probes.FillValues && len(list) <= mostListed:
+		var numbers []string
+		for _, n := range list {
+			numbers = append(numbers, fmt.Sprint(n))
 		}
+		return "list(" + strings.Join(numbers, ",") + ")"
+	case a.DType.Float():
+		return "randn"
 	}
-	return fmt.Sprintf("%s:%s[%s]", source, a.DType, strings.Join(dims, ","))
+	return strings.ReplaceAll(integers(a.DType), " ", "")
 }

@@ -23,6 +23,9 @@ type Example struct {
 	Line int
 	// Shown are those of Options that the launch on Line shows: grid, block, and numbers that it passes.
 	Shown []string
+	// Guessed are the arguments whose numbers or extents the source does not show, and Random those of memory
+	// that has random numbers in the place of those that the host's code computes.
+	Guessed, Random []string
 }
 
 // SourceExample is a launch of a kernel of a CUDA source, of the first for entry ""; nil where there is none.
@@ -81,7 +84,7 @@ func usedAs(k *hostcode.Kernel, i int) (read, loaded, written bool) {
 
 // ModuleExample is a launch of an entry of which there is only PTX: its parameters have indices for names.
 func ModuleExample(f *ptx.Func) *Example {
-	out := exampleOf(f, Source{}.view(f), Parameters(f, nil))
+	out := exampleOf(f, Source{}.view(f), Parameters(f, Source{}))
 	out.Kernel = f.Demangled
 	return out
 }
@@ -105,6 +108,9 @@ func settled(f *ptx.Func, v *view, params []Parameter) *general {
 // exampleOf settles block, grid and arguments as a manifest of the same kernel has them.
 func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	g := settled(f, v, params)
+	if e := g.asRan(); e != nil {
+		return e
+	}
 	grid, threads := g.launched()
 	out := &Example{Options: []string{"--grid", extent(grid).Short(), "--block", extent(g.block).Short()}}
 	if g.launchedAsIs() {
@@ -121,8 +127,13 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 		option := []string{"--arg", name + "=" + g.exampleValue(i, threads)}
 		out.Options = append(out.Options, option...)
 		passed := g.passedValue(i) != "" && (g.dimOf[i] == "" || g.passedExtents)
-		if out.Line > 0 && !p.Pointer && p.Struct == 0 && passed {
+		switch known := g.passedExtents && g.why[i] == ""; {
+		case !p.Pointer && p.Struct == 0 && passed && out.Line > 0:
 			out.Shown = append(out.Shown, option...)
+		case p.Pointer && known && strings.Contains(option[1], "=rand"):
+			out.Random = append(out.Random, name)
+		case !p.Pointer && !passed, p.Pointer && !known, p.Struct > 0:
+			out.Guessed = append(out.Guessed, name)
 		}
 	}
 	return out
@@ -160,6 +171,12 @@ func (g *general) exampleValue(i int, threads int64) string {
 	p := g.params[i]
 	switch {
 	case p.Struct > 0:
+		if grid, _ := g.launched(); g.argument(i).Struct != nil && g.v.ran.Grid != nil &&
+			*g.v.ran.Grid == grid {
+			if value, _ := structure(g.argument(i).Struct); value != "" {
+				return value
+			}
+		}
 		return p.Example(1, 1)
 	case p.Pointer:
 		var dims []string
@@ -220,7 +237,7 @@ type Given struct {
 // shows what the kernel computes, or a launch of it, they are those of SourceExample for this launch, else
 // ExampleValues.
 func ValuesFor(f *ptx.Func, s Source, given Given) []string {
-	params, v, n := Parameters(f, s.Kernels), s.view(f), given.threads()
+	params, v, n := Parameters(f, s), s.view(f), given.threads()
 	if v.kernel == nil {
 		return ExampleValues(params, n)
 	}
@@ -228,10 +245,25 @@ func ValuesFor(f *ptx.Func, s Source, given Given) []string {
 	if g.kind == nil && v.launch == nil {
 		return ExampleValues(params, n)
 	}
+	if r := v.ran; r != nil && r.Grid != nil && r.Block != nil && extent(*r.Grid) == given.Grid &&
+		extent(*r.Block) == given.Block {
+		if e := g.asRan(); e != nil {
+			return e.values(len(params))
+		}
+	}
 	g.fit(given)
 	out := make([]string, len(params))
 	for i := range params {
 		out[i] = g.exampleValue(i, n)
+	}
+	return out
+}
+
+// values are those of the last so many arguments.
+func (e *Example) values(n int) (out []string) {
+	for i := len(e.Options) - 2*n + 1; i < len(e.Options); i += 2 {
+		_, value, _ := strings.Cut(e.Options[i], "=")
+		out = append(out, value)
 	}
 	return out
 }

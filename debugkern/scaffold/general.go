@@ -82,6 +82,7 @@ func (g *general) settle() {
 	g.extents()
 	g.pointers()
 	g.takePassed()
+	g.takeAllocated()
 }
 
 // taken are names that a dimension cannot have: positions, loops, functions of expressions.
@@ -138,6 +139,9 @@ func (g *general) threads() {
 				g.guessedBlock = true
 			}
 		}
+	}
+	if r := g.v.ran; r != nil && r.Block != nil && (g.guessedBlock || g.block[0] == 0) {
+		g.block, g.guessedBlock = *r.Block, false
 	}
 	if g.block[0] > 0 {
 		return
@@ -282,9 +286,12 @@ func (g *general) blocks() {
 	if g.v.launch != nil && len(g.v.launch.Config) > 0 {
 		known := false
 		for i, e := range g.components(g.v.launch.Config[0]) {
-			text, ok := g.render(e, 0)
 			if i > 2 {
 				continue
+			}
+			text, ok := g.render(e, 0)
+			if r := g.v.ran; !ok && r != nil && r.Grid != nil {
+				text, ok = fmt.Sprint(r.Grid[i]), true
 			}
 			if !ok {
 				g.grid[i].guess = "how many blocks are launched along this axis?"
@@ -292,6 +299,9 @@ func (g *general) blocks() {
 			}
 			known = true
 			g.grid[i] = gridSide{text: text, tile: 1, extent: text}
+			if e == nil {
+				continue // what executing it shows
+			}
 			if x, y := roundedUp(g.followed(e), g.launchValue); x != nil {
 				g.grid[i].extent, _ = g.render(x, 0)
 				g.grid[i].tile, _ = y.Eval(g.launchValue)
@@ -474,9 +484,11 @@ func (g *general) besideTiles() {
 
 var (
 	// wideAccess is what takes several elements at once, or a part of a side.
-	wideAccess = regexp.MustCompile(`\b(?:u?(?:char|short|int|long|longlong)|float|double|half|__half|\w*bfloat16)[248]\b|` +
-		`\bu?int4\b|\w*bfloat162\b|reinterpret_cast|\* \) |cp\.async|__pipeline|memcpy|wmma|\bmma|ldmatrix|` +
-		` / \w| >> `)
+	wideAccess = regexp.MustCompile(
+		`\b(?:u?(?:char|short|int|long|longlong)|float|double|half|__half|\w*bfloat16)[248]\b|` +
+			`\bu?int4\b|\w*bfloat162\b|reinterpret_cast|\* \) |cp\.async|__pipeline|memcpy|wmma|\bmma|ldmatrix|` +
+			` / \w| >> `,
+	)
 	loopHead = regexp.MustCompile(`for \( ([^;]*) ;([^;]*);`)
 )
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -33,10 +32,10 @@ type Field struct {
 	Parameter
 }
 
-// Parameters describes an entry's parameters in order. kernels are those of the CUDA source that it was
-// compiled from, nil for PTX. A pointer is recognised by its use: global memory is reached through it.
-func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
-	list, declared := make([]Parameter, len(f.Params)), declaredParameters(Source{Kernels: kernels}.view(f))
+// Parameters describes an entry's parameters in order. s is the CUDA source that it was compiled from, the
+// zero value for PTX. A pointer is recognised by its use: global memory is reached through it.
+func Parameters(f *ptx.Func, s Source) []Parameter {
+	list, declared := make([]Parameter, len(f.Params)), declaredParameters(s.view(f))
 	loads := parameterLoads(f)
 	uses := pointerUses(f, loads)
 	for i, p := range f.Params {

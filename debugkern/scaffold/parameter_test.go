@@ -82,7 +82,7 @@ func TestParametersByUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Parameters(m.Func("k"), nil)
+	got := Parameters(m.Func("k"), Source{})
 	want := []Parameter{
 		{Pointer: true, Guessed: true, Read: true, Loaded: true},
 		{DType: probes.F16, Pointer: true, Guessed: true, Read: true, Loaded: true},
@@ -141,7 +141,7 @@ func TestASmallStructIsNoPointer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Parameters(m.Func("k"), nil)
+	got := Parameters(m.Func("k"), Source{})
 	if got[0].Pointer || got[0].Example(1024, 32) != "32" || !got[1].Pointer {
 		t.Errorf("parameters %+v", got)
 	}

@@ -27,6 +27,9 @@ func (g *general) scalar(i int) string {
 
 // passedValue is the number that the launching function passes for a parameter, "" where its text has none.
 func (g *general) passedValue(i int) string {
+	if text := number(g.argument(i), g.params[i].DType); text != "" {
+		return text
+	}
 	l := g.v.launch
 	if l == nil || i >= len(l.Args) {
 		return ""
@@ -108,6 +111,30 @@ func (g *general) takePassed() {
 	}
 }
 
+// takeAllocated gives memory whose extents are a guess as many elements as the host's code allocates, where
+// the dimensions have the extents that it passes: what was guessed where that comes to as many, else their
+// number.
+func (g *general) takeAllocated() {
+	if !g.passedExtents && len(g.dims) > 0 {
+		return
+	}
+	for i, p := range g.params {
+		m := g.argument(i).Memory
+		if !p.Pointer || m == nil || g.why[i] == "" || elements(m, g.dtype(i)) < 1 ||
+			elements(m, g.dtype(i)) > mostPassed {
+			continue
+		}
+		n := int64(1)
+		for _, side := range sides(g.args[i]) {
+			n *= max(1, g.inShape(side))
+		}
+		if n != elements(m, g.dtype(i)) {
+			g.args[i] = fmt.Sprintf("[%d]", elements(m, g.dtype(i)))
+		}
+		g.why[i] = ""
+	}
+}
+
 // sides are the extents of a pointer as the manifest has them in brackets.
 func sides(text string) (list []string) {
 	for _, d := range splitArguments(strings.Trim(text, "[]")) {
@@ -120,11 +147,25 @@ func sides(text string) (list []string) {
 // launch covers.
 func (g *general) writeExampleStage(stage, out string) {
 	part := g.part()
-	g.line("# work: {%s}\n# stages:\n#   - {name: %s, axes: [%s], dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,",
-		strings.Join(part.work, ", "), stage, strings.Join(part.axes, ", "), g.resultType(), part.tile[0],
-		part.tile[1], part.valid[0], part.valid[1])
-	g.line("#      op: {map: \"x * 2\", x: {load: INPUT, %s, dims: [%s, %s]}}, capture: {output: %s, %s}}", part.at,
-		part.tile[0], part.tile[1], out, part.at)
+	g.line(
+		"# work: {%s}\n# stages:\n#   - {name: %s, axes: [%s], dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,",
+		strings.Join(part.work, ", "),
+		stage,
+		strings.Join(part.axes, ", "),
+		g.resultType(),
+		part.tile[0],
+		part.tile[1],
+		part.valid[0],
+		part.valid[1],
+	)
+	g.line(
+		"#      op: {map: \"x * 2\", x: {load: INPUT, %s, dims: [%s, %s]}}, capture: {output: %s, %s}}",
+		part.at,
+		part.tile[0],
+		part.tile[1],
+		out,
+		part.at,
+	)
 }
 
 // writeExampleReference writes how an output is compared with what a command computes.
@@ -135,7 +176,10 @@ func (g *general) writeExampleReference(out string) {
 			inputs = append(inputs, fmt.Sprintf("a[%q]", g.names[i]))
 		}
 	}
-	g.line("\n# Or it is compared with what a command computes, docs/references.md: write in the line of %s above", out)
+	g.line(
+		"\n# Or it is compared with what a command computes, docs/references.md: write in the line of %s above",
+		out,
+	)
 	g.line("#   reference: {command: [python3, reference.py]}, tolerance: {rtol: 1.0e-5, atol: 1.0e-6}")
 	g.line("# and in reference.py, with NumPy, of %s:",
 		cmp.Or(strings.Join(inputs, ", "), "the arguments by their names"))

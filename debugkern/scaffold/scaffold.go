@@ -131,21 +131,29 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "kernel_" + name
 	}
-	params := Parameters(d.kernel, source.Kernels)
+	params, v := Parameters(d.kernel, source), source.view(d.kernel)
 	probed := len(params) > 0 && d.instrumented()
 	if probed {
 		params = params[:len(params)-1]
 	}
-	attention := d.attention(params) && !d.launchedOtherwise(params, source.view(d.kernel))
+	attention := d.attention(params) && !d.launchedOtherwise(params, v)
 	of := "the kernel alone"
-	if d.given != nil {
+	switch {
+	case d.given != nil:
 		of = "the kernel and one launch of it"
+	case v.launch != nil && !attention:
+		of = fmt.Sprintf("the kernel and its launch on line %d", v.launch.Line)
 	}
-	d.heading(w,
+	d.heading(
+		w,
 		"A manifest of %s, made from %s. What it could not show has a usual value and is marked with \"# ?\":",
-		text.Line(filepath.Base(d.File)), of)
-	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,",
-		map[bool]string{true: " (B, H, S, D)"}[attention])
+		text.Line(filepath.Base(d.File)),
+		of,
+	)
+	w.line(
+		"# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,",
+		map[bool]string{true: " (B, H, S, D)"}[attention],
+	)
 	w.line("# where a block%s is meant, bx, by, bz%s.", map[bool]string{true: " or a kv tile"}[attention],
 		map[bool]string{true: " and kv"}[attention])
 	for _, n := range d.Notes {
@@ -162,10 +170,9 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 		w.line("# built with probes: its last parameter is tilescope's own and is not listed below")
 	}
 	if !attention {
-		w.general(d.kernel, source.view(d.kernel), params, name)
+		w.general(d.kernel, v, params, name)
 		return w.String()
 	}
-	v := source.view(d.kernel)
 	w.constants(d.module, v)
 	w.launch(d.kernel)
 	w.args(meanings(params))

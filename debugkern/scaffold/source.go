@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/hostrun"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -21,8 +23,9 @@ type Source struct {
 	Launches  []hostcode.Launch
 	Constants []hostcode.Constant
 	Shared    []hostcode.SharedArray
-	structs   []string          // names of the structs that it defines
-	aliases   map[string]string // types by the other names that it gives them
+	structs   []string                // names of the structs that it defines
+	aliases   map[string]string       // types by the other names that it gives them
+	runs      func() []hostrun.Launch // what executing the host's code shows, nil where there is none
 }
 
 // SourceOf is what the units of a translation unit show: a source, then headers. Of none it
@@ -32,6 +35,7 @@ func SourceOf(units ...*hostcode.Unit) Source {
 		units: units, Kernels: hostcode.Kernels(units...), Launches: hostcode.Launches(units...),
 		Constants: hostcode.Constants(units...), Shared: hostcode.SharedArrays(units...),
 		structs: hostcode.Structs(units...), aliases: hostcode.Aliases(units...),
+		runs: sync.OnceValue(func() []hostrun.Launch { return hostrun.Run(units...) }),
 	}
 }
 
@@ -48,6 +52,7 @@ type view struct {
 	source Source
 	kernel *hostcode.Kernel // nil: it is not there, or a macro makes it
 	launch *hostcode.Launch
+	ran    *hostrun.Launch   // the same launch as executing the host's code reaches it; nil where it does not
 	bound  map[string]string // values of the kernel's template parameters
 	locals map[string]string // of the kernel
 	listed map[string]int64  // constants of the manifest, and their values
@@ -96,6 +101,7 @@ func (s Source) viewOf(k *hostcode.Kernel, args string) *view {
 			break
 		}
 	}
+	v.follow()
 	if args == "" && v.launch != nil {
 		v.bindLaunched()
 	}

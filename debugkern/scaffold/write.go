@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/hostrun"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -142,7 +143,9 @@ func bracketed(list []string) string {
 }
 
 func (g *general) writeArguments() {
-	g.line("\n# name, type (* for a pointer), and for pointers the extent and what the host does with it.\nargs:")
+	g.line(
+		"\n# name, type (* for a pointer), and for pointers the extent and what the host does with it.\nargs:",
+	)
 	for i, p := range g.params {
 		field := fmt.Sprintf("args[%d]", i)
 		switch {
@@ -178,7 +181,7 @@ const (
 
 // structure writes a struct that is passed by value: what the kernel reads of it.
 func (g *general) structure(i int, field string) {
-	p := g.params[i]
+	p, passed := g.params[i], g.argument(i).Struct
 	g.line("  - name: %s\n    type: struct{%d}\n    fields:", g.names[i], p.Struct)
 	if len(p.Fields) == 0 {
 		g.open(field, "nothing is read of it", "      - {at: 0, type: u8, value: 0}")
@@ -189,7 +192,9 @@ func (g *general) structure(i int, field string) {
 		if t == 0 {
 			t = probes.F32
 		}
-		switch {
+		switch line := g.passedField(passed, f); {
+		case line != "":
+			g.line("      - {at: %d, %s}   # as passed on line %d", f.Offset, line, g.v.launch.Line)
 		case f.Pointer && f.Written:
 			g.open(at, "which tensor, and how large?",
 				"      - {at: %d, type: \"%s*\", dims: [%d], role: inout, fill: zeros}", f.Offset, t,
@@ -205,6 +210,56 @@ func (g *general) structure(i int, field string) {
 	}
 }
 
+// passedField is a field of a struct that the host's code passes, as a manifest has it without its offset; ""
+// where that is not known.
+func (g *general) passedField(s *hostrun.Struct, f Field) string {
+	if s == nil || g.given != nil || g.v.launch == nil {
+		return ""
+	}
+	i := slices.IndexFunc(s.Fields, func(p hostrun.Field) bool { return p.At == int64(f.Offset) })
+	if i < 0 || s.Fields[i].Pointer != f.Pointer {
+		return ""
+	}
+	passed := s.Fields[i]
+	t := cTypes[passed.Type]
+	if passed.Type == "bool" {
+		t = probes.U8
+	}
+	if t == 0 {
+		return ""
+	}
+	m := passed.Argument.Memory
+	switch {
+	case !f.Pointer:
+		if text := number(passed.Argument, t); text != "" {
+			return fmt.Sprintf("type: %s, value: %s", t, text)
+		}
+		return ""
+	case m == nil || elements(m, t) < 1 || elements(m, t) > mostPassed:
+		return ""
+	}
+	source := contents(m, t)
+	switch {
+	case source == "" && !m.Written && f.Written:
+		source = "zeros"
+	case source == "" && t.Float() || t.Float() && !f.Written:
+		source = "randn"
+	case source == "":
+		source = integers(t)
+	}
+	role := "input"
+	if f.Written {
+		role = "inout"
+	}
+	return fmt.Sprintf(
+		"type: \"%s*\", dims: [%d], role: %s, fill: %s",
+		t,
+		elements(m, t),
+		role,
+		filled(source),
+	)
+}
+
 func (g *general) pointer(i int, field string) {
 	p, why := g.params[i], g.why[i]
 	if g.given != nil {
@@ -214,6 +269,9 @@ func (g *general) pointer(i int, field string) {
 		why = strings.TrimPrefix(why+"; element type guessed from use", "; ")
 	}
 	role := "input" + fill(g.dtype(i))
+	if source := g.left(i); source != "" && g.given == nil && !g.dtype(i).Float() {
+		role = "input, fill: " + filled(source)
+	}
 	var given LaunchArg
 	if g.given != nil {
 		given = g.given.Args[i]
@@ -223,7 +281,7 @@ func (g *general) pointer(i int, field string) {
 	case "unwritten":
 		role = "inout, fill: unwritten"
 	default:
-		role = fmt.Sprintf("input, fill: %q", given.Fill)
+		role = "input, fill: " + filled(given.Fill)
 	}
 	also := func(what string) { why = strings.TrimPrefix(why+"; "+what, "; ") }
 	switch {
@@ -234,7 +292,9 @@ func (g *general) pointer(i int, field string) {
 	case !p.Written:
 	case p.Read:
 		role = "inout, fill: " + g.before(i)
-		also("it is read too: what does it hold before the launch?")
+		if m := g.argument(i).Memory; g.left(i) == "" || !m.Written {
+			also("it is read too: what does it hold before the launch?")
+		}
 	default:
 		if role = "output"; i != g.result {
 			also("a result too, or scratch memory?")
@@ -248,7 +308,10 @@ func (g *general) pointer(i int, field string) {
 // operations alone read it, as counters and sums begin.
 func (g *general) before(i int) string {
 	if g.given != nil && g.given.Args[i].Fill != "" {
-		return strconv.Quote(g.given.Args[i].Fill)
+		return filled(g.given.Args[i].Fill)
+	}
+	if source := g.left(i); source != "" {
+		return filled(source)
 	}
 	switch p := g.params[i]; {
 	case p.Written && !p.Loaded:
@@ -276,10 +339,14 @@ func (g *general) writeStages(name string) {
 		stage = "result"
 	}
 	if op == "" {
-		g.doc.Notes = append(g.doc.Notes,
+		g.doc.Notes = append(
+			g.doc.Notes,
 			"what the kernel computes is not plain from its text: fill in work and stages to have it compared; until then tilescope check is the "+
-				"command for it")
-		g.line("\n# What the kernel computes is not plain from its text. To have its output compared, say which part of it a block computes, and from what")
+				"command for it",
+		)
+		g.line(
+			"\n# What the kernel computes is not plain from its text. To have its output compared, say which part of it a block computes, and from what",
+		)
 		g.line("# (docs/operators.md has the operators), and remove the marks of comments:")
 		g.writeExampleStage(stage, out)
 		g.writeExampleReference(out)
@@ -299,9 +366,21 @@ func (g *general) writeStages(name string) {
 	rows, cols := g.valid(tm, tn)
 	g.line("stages:")
 	g.doc.Computes = true
-	g.open("stages", "what the kernel computes",
+	g.open(
+		"stages",
+		"what the kernel computes",
 		"  - {name: %s, axes: %s, dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,\n     op: {%s},\n     capture: {output: %s, %s}}",
-		stage, axes, g.resultType(), tm, tn, rows, cols, op, out, at)
+		stage,
+		axes,
+		g.resultType(),
+		tm,
+		tn,
+		rows,
+		cols,
+		op,
+		out,
+		at,
+	)
 	g.ending(name, true)
 }
 
@@ -378,16 +457,17 @@ func (g *general) ending(name string, judged bool) {
 	for _, d := range g.dims {
 		large = append(large, fmt.Sprintf("%s: %d", d.name, d.extent))
 	}
-	if large == nil {
+	alone := large == nil // the launch has nothing that could differ
+	if alone {
 		large = []string{"n: 1"}
 	}
-	if g.given != nil || g.passedExtents || g.equalExtents() {
+	if g.given != nil || g.passedExtents || alone || g.equalExtents() {
 		g.line("\nshapes:")
 	} else {
 		g.line("\nshapes:   # no two extents equal, so that swapped axes show")
 	}
 	switch text := fmt.Sprintf("  validation: {%s}", strings.Join(large, ", ")); {
-	case g.given != nil:
+	case g.given != nil, alone && g.launchedAsIs():
 		g.line("%s", text)
 	case g.passedExtents:
 		g.line("%s   # as passed on line %d", text, g.v.launch.Line)

@@ -1,0 +1,607 @@
+package hostrun
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// endOfProgram is what exit and abort return.
+var endOfProgram = &node{}
+
+// callOf evaluates a call: of the source's functions, else of those of CUDA's runtime and of C++ that matter
+// for a launch. What an unknown function is given by its address is unknown behind it.
+func (x *execution) callOf(n *node) value {
+	callee, args := n.args[0], n.args[1:]
+	if callee.op == opMember {
+		return x.member(callee, args)
+	}
+	if callee.op == opLambda {
+		return x.closure(value{lambda: callee, scope: x.scope}, args)
+	}
+	if callee.op != opName {
+		x.unknownCall("", args)
+		return value{}
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(callee.text, "::"), "std::")
+	if v := x.lookup(callee.text); v != nil {
+		if f := v.load(); f.lambda != nil {
+			return x.closure(f, args)
+		}
+	}
+	if v, how, ok := x.call(callee.text, callee.config, args); ok {
+		if how == ended {
+			return value{lambda: endOfProgram}
+		}
+		return v
+	}
+	if callee.kind != nil || len(args) <= 4 {
+		if t := x.typeNamed(callee.text, callee.config); t != nil {
+			return x.construct(t, args)
+		}
+	}
+	if f, ok := runtime[name]; ok {
+		return f(x, args)
+	}
+	if callee.config != nil && (name == "make_unique" || name == "make_shared") && len(args) == 1 {
+		if n := x.value(args[0]); n.state == known && n.i >= 0 {
+			t := x.typeOf(callee.config[0])
+			return value{kind: pointerTo(t), state: known, object: elements(t, n.i)}
+		}
+	}
+	if f, ok := mathematics[name]; ok && len(args) > 0 {
+		return x.computed(f, args)
+	}
+	x.unknownCall(name, args)
+	if strings.HasPrefix(name, "cuda") {
+		return value{kind: intType, state: known} // cudaSuccess
+	}
+	return value{}
+}
+
+// harmless are functions that change nothing that they are given a pointer to.
+var harmless = []string{"printf", "fprintf", "puts", "putchar", "fflush", "cudaFree", "free",
+	"cudaFreeHost", "cudaFreeAsync", "cudaMemPrefetchAsync", "cudaMemAdvise", "cudaFuncSetAttribute",
+	"cudaHostRegister", "assert", "cudaEventRecord", "cudaStreamSynchronize", "cudaEventSynchronize", "srand",
+	"cudaFuncSetCacheConfig", "move"}
+
+// unknownCall evaluates the arguments of a function that is not known, and takes it that it writes to what it
+// is given the address of.
+func (x *execution) unknownCall(name string, args []*node) {
+	for _, a := range args {
+		v := x.decay(x.value(a))
+		if slices.Contains(harmless, name) || v.kind == nil {
+			continue
+		}
+		if v.kind.form == formPointer && v.object != nil {
+			x.spoil(v)
+		} else if v.object != nil { // by reference, perhaps
+			x.taintPlace(a)
+		}
+	}
+}
+
+// closure calls a lambda, in the scope that it was made in.
+func (x *execution) closure(f value, args []*node) value {
+	l := f.lambda
+	if x.calls >= mostCalls || len(args) > len(l.params) {
+		x.unknownCall("", args)
+		return value{}
+	}
+	inner := &scope{outer: f.scope, vars: map[string]*variable{}}
+	for i, d := range l.params {
+		v := &variable{}
+		switch {
+		case i < len(args):
+			to := (*variable)(nil)
+			if d.refers {
+				to = x.place(args[i])
+			}
+			if to != nil {
+				v = to
+				break
+			}
+			v.value = x.clone(
+				x.convert(x.decayFor(x.value(args[i]), x.resolve(l.types[i])), x.resolve(l.types[i])),
+			)
+		case d.first != nil:
+			v.value = x.value(d.first)
+		}
+		inner.vars[d.name] = v
+	}
+	outer := x.scope
+	x.scope = inner
+	x.calls++
+	how, out := x.run(l.body)
+	x.scope = outer
+	x.calls--
+	if how == ended {
+		return value{lambda: endOfProgram}
+	}
+	return out
+}
+
+// construct makes a value of a type of arguments in parentheses.
+func (x *execution) construct(t *ctype, args []*node) value {
+	switch {
+	case t == nil:
+		x.unknownCall("", args)
+		return value{}
+	case t.form == formRange:
+		return x.distribution(t, args)
+	case t.form == formVector:
+		return x.vector(t, args)
+	case t.scalar() || t.form == formPointer:
+		if len(args) == 0 {
+			return value{kind: t, state: known}
+		}
+		return x.convert(x.decayFor(x.value(args[0]), t), t)
+	case t.form != formStruct || t.constructed:
+		x.unknownCall("", args)
+		return x.fresh(t)
+	}
+	if len(args) == 1 {
+		if v := x.item(t, args[0]); v.kind == t && v.object != nil {
+			return v
+		}
+	}
+	v := x.fresh(t)
+	for i, a := range args {
+		if i < len(t.fields) {
+			v.object.slots[i] = x.item(t.fields[i].kind, a)
+		}
+	}
+	return v
+}
+
+// distribution is a distribution of integers: its range.
+func (x *execution) distribution(t *ctype, args []*node) value {
+	v := value{kind: t, state: bounded, hi: math.MaxInt32}
+	for i, a := range args {
+		n := x.value(a)
+		if n.state != known || n.kind.form != formInt {
+			return value{kind: t}
+		}
+		if i == 0 {
+			v.i = n.i
+		} else {
+			v.hi = n.i
+		}
+	}
+	return v
+}
+
+func (x *execution) vector(t *ctype, args []*node) value {
+	v := value{kind: t, object: elements(t.elem, 0)}
+	if len(args) == 0 {
+		return v
+	}
+	first := x.value(args[0])
+	switch {
+	case first.object != nil && first.kind != nil && first.kind.form == formVector:
+		v.object = x.copied(first.object)
+		if v.object.elem != t.elem {
+			v.object.spoil()
+		}
+	case first.kind == nil || first.kind.form != formInt || first.state != known || first.i < 0 ||
+		first.i > mostExtent:
+		x.unknownCall("", args[1:])
+		v.object = nil
+	case len(args) > 1:
+		v.object = elements(t.elem, first.i)
+		x.assignAll(v.object, x.convert(x.value(args[1]), t.elem))
+	default:
+		v.object = elements(t.elem, first.i)
+		x.assignAll(v.object, x.zeroed(t.elem))
+	}
+	return v
+}
+
+// assignAll gives every element a value.
+func (x *execution) assignAll(o *object, v value) {
+	x.spend(o.n)
+	if !o.room() {
+		o.spoilt, o.endless = true, true
+		return
+	}
+	for i := range o.n {
+		o.store(i, x.clone(v))
+	}
+}
+
+// member calls a function of a vector or of a distribution; of anything else it may change the object.
+func (x *execution) member(callee *node, args []*node) value {
+	if callee.text == "get" && len(args) == 0 {
+		return x.value(callee.args[0]) // of a unique_ptr, of a device's pointer
+	}
+	base := x.value(callee.args[0])
+	if base.kind != nil && base.kind.form == formPointer && base.object != nil {
+		base = base.object.load(base.at)
+	}
+	if base.kind == nil || base.kind.form != formVector && base.kind.form != formArray || base.object == nil {
+		x.unknownCall("", args)
+		if base.object != nil {
+			x.taintPlace(callee.args[0])
+		}
+		return value{}
+	}
+	o, t := base.object, base.kind
+	start := value{kind: pointerTo(t.elem), state: known, object: o}
+	switch callee.text {
+	case "size":
+		return integerValue(sizeType, o.n)
+	case "empty":
+		return boolean(o.n == 0)
+	case "data", "begin", "cbegin":
+		return start
+	case "end", "cend":
+		start.at = o.n
+		return start
+	case "front":
+		return o.load(0)
+	case "back":
+		return o.load(o.n - 1)
+	case "at":
+		if i := x.value(args[0]); len(args) == 1 && i.state == known {
+			return o.load(i.i)
+		}
+		return value{kind: t.elem}
+	case "reserve", "shrink_to_fit":
+		return value{}
+	case "push_back", "emplace_back":
+		if len(args) == 1 {
+			v := x.item(t.elem, args[0])
+			o.n++
+			o.bytes = o.n * t.elem.size
+			o.store(o.n-1, v)
+			return value{}
+		}
+	case "resize", "assign":
+		n := value{}
+		if len(args) > 0 {
+			n = x.value(args[0])
+		}
+		if n.state == known && n.kind.form == formInt && n.i >= 0 && n.i < mostExtent && t.elem != nil {
+			fresh := x.vector(t, args)
+			if callee.text == "resize" && o.n > 0 && fresh.object.n <= mostElements && o.n <= mostElements {
+				for i := range min(o.n, fresh.object.n) {
+					fresh.object.store(i, o.load(i))
+				}
+			}
+			*o = *fresh.object
+			return value{}
+		}
+	}
+	for _, a := range args {
+		x.value(a)
+	}
+	o.spoil()
+	return value{}
+}
+
+// mathematics are functions of floating-point numbers.
+var mathematics = map[string]func(a []float64) float64{
+	"sqrt": one(math.Sqrt), "rsqrt": one(func(a float64) float64 { return 1 / math.Sqrt(a) }),
+	"exp": one(math.Exp), "log": one(math.Log), "log2": one(math.Log2), "log10": one(math.Log10),
+	"exp2": one(
+		math.Exp2,
+	), "sin": one(math.Sin), "cos": one(math.Cos), "tan": one(math.Tan), "tanh": one(math.Tanh),
+	"floor": one(math.Floor), "ceil": one(math.Ceil), "round": one(math.Round), "fabs": one(math.Abs),
+	"sqrtf": one(
+		math.Sqrt,
+	), "rsqrtf": one(func(a float64) float64 { return 1 / math.Sqrt(a) }), "expf": one(math.Exp),
+	"logf": one(math.Log), "log2f": one(math.Log2), "floorf": one(math.Floor), "ceilf": one(math.Ceil),
+	"fabsf": one(math.Abs), "sinf": one(math.Sin), "cosf": one(math.Cos), "exp2f": one(math.Exp2),
+	"tanhf": one(math.Tanh), "roundf": one(math.Round),
+	"pow": two(
+		math.Pow,
+	), "powf": two(math.Pow), "fmax": two(math.Max), "fmin": two(math.Min), "fmaxf": two(math.Max),
+	"fminf": two(math.Min), "fmod": two(math.Mod), "fmodf": two(math.Mod),
+	"__float2half": one(
+		func(a float64) float64 { return a },
+	), "__float2half_rn": one(func(a float64) float64 { return a }),
+	"__float2bfloat16": one(func(a float64) float64 { return a }),
+	"__half2float":     one(func(a float64) float64 { return a }),
+}
+
+func one(f func(float64) float64) func([]float64) float64 {
+	return func(a []float64) float64 { return f(a[0]) }
+}
+
+func two(f func(a, b float64) float64) func([]float64) float64 {
+	return func(a []float64) float64 {
+		if len(a) < 2 {
+			return math.NaN()
+		}
+		return f(a[0], a[1])
+	}
+}
+
+func (x *execution) computed(f func([]float64) float64, args []*node) value {
+	var list []float64
+	t := doubleType
+	all, sure := true, true
+	for _, a := range args {
+		v := x.value(a)
+		if v.state != known || !v.kind.scalar() {
+			sure = false
+			continue
+		}
+		all = all && v.kind.form == formFloat && v.kind.size <= 4
+		list = append(list, v.number())
+	}
+	if all {
+		t = floatType
+	}
+	if !sure {
+		return value{kind: t}
+	}
+	return x.convert(value{kind: doubleType, state: known, f: f(list)}, t)
+}
+
+// runtime are functions of CUDA's runtime and of C and C++ that memory or an integer comes from.
+var runtime map[string]func(x *execution, args []*node) value
+
+func init() {
+	type f = func(x *execution, args []*node) value
+	runtime = map[string]f{
+		"cudaMalloc":                  (*execution).deviceMemory,
+		"cudaMallocManaged":           (*execution).deviceMemory,
+		"cudaMallocAsync":             (*execution).deviceMemory,
+		"cudaMallocHost":              (*execution).hostMemory,
+		"cudaHostAlloc":               (*execution).hostMemory,
+		"malloc":                      (*execution).malloc,
+		"calloc":                      (*execution).calloc,
+		"aligned_alloc":               (*execution).aligned,
+		"cudaMemcpy":                  (*execution).copyMemory,
+		"cudaMemcpyAsync":             (*execution).copyMemory,
+		"memcpy":                      (*execution).copyMemory,
+		"cudaMemset":                  (*execution).setMemory,
+		"cudaMemsetAsync":             (*execution).setMemory,
+		"memset":                      (*execution).setMemory,
+		"cudaMemcpyToSymbol":          (*execution).copyToSymbol,
+		"cudaMemcpyToSymbolAsync":     (*execution).copyToSymbol,
+		"cudaLaunchKernel":            (*execution).launchKernel,
+		"cudaLaunchCooperativeKernel": (*execution).launchKernel,
+		"cudaLaunchKernelEx":          (*execution).launchConfigured,
+		"rand":                        (*execution).random,
+		"exit":                        (*execution).end,
+		"abort":                       (*execution).end,
+		"_exit":                       (*execution).end,
+		"min":                         (*execution).least,
+		"max":                         (*execution).most,
+		"abs":                         (*execution).absolute,
+		"raw_pointer_cast":            (*execution).same,
+		"thrust::raw_pointer_cast":    (*execution).same,
+		"fill":                        (*execution).fillRange,
+		"iota":                        (*execution).iotaRange,
+		"size":                        (*execution).count,
+	}
+}
+
+// random is rand(): any integer from 0 to RAND_MAX.
+func (x *execution) random(args []*node) value {
+	return value{kind: intType, state: bounded, hi: math.MaxInt32}
+}
+
+// same is the value of its only argument.
+func (x *execution) same(args []*node) value {
+	if len(args) != 1 {
+		return value{}
+	}
+	return x.value(args[0])
+}
+
+// count is std::size.
+func (x *execution) count(args []*node) value {
+	if v := x.same(args); v.object != nil && v.kind != nil && v.kind.form != formPointer {
+		return integerValue(sizeType, v.object.n)
+	}
+	return value{kind: sizeType}
+}
+
+func (x *execution) end(args []*node) value { return value{lambda: endOfProgram} }
+
+var success = value{kind: intType, state: known}
+
+// deviceMemory is cudaMalloc: its first argument is the address of a pointer.
+func (x *execution) deviceMemory(args []*node) value { return x.memory(args, true) }
+func (x *execution) hostMemory(args []*node) value   { return x.memory(args, false) }
+
+func (x *execution) memory(args []*node, device bool) value {
+	if len(args) < 2 {
+		return success
+	}
+	to := args[0]
+	for to.op == opCast {
+		to = to.args[0]
+	}
+	p, bytes := x.value(to), x.value(args[1])
+	if p.object == nil || p.kind == nil || p.kind.elem == nil || p.kind.elem.form != formPointer {
+		return success
+	}
+	made := value{kind: p.kind.elem}
+	if bytes.state == known && bytes.i >= 0 && bytes.i < mostBytes {
+		made.state, made.object = known, allocated(bytes.i, device)
+		if of := p.kind.elem.elem; of != nil && of.size > 0 && of.form != formVoid {
+			made.object.become(of)
+		}
+	}
+	p.object.store(p.at, made)
+	return success
+}
+
+func (x *execution) malloc(args []*node) value {
+	v := value{kind: pointerTo(voidType)}
+	if len(args) == 1 {
+		if n := x.value(args[0]); n.state == known && n.i >= 0 && n.i < mostBytes {
+			v.state, v.object = known, allocated(n.i, false)
+		}
+	}
+	return v
+}
+
+func (x *execution) aligned(args []*node) value { return x.malloc(args[max(0, len(args)-1):]) }
+
+func (x *execution) calloc(args []*node) value {
+	v := value{kind: pointerTo(voidType)}
+	if len(args) == 2 {
+		n, each := x.value(args[0]), x.value(args[1])
+		if n.state == known && each.state == known && n.i >= 0 && each.i > 0 && n.i < mostBytes/each.i {
+			v.state, v.object = known, allocated(n.i*each.i, false)
+			v.object.zero = true
+		}
+	}
+	return v
+}
+
+func (x *execution) copyMemory(args []*node) value {
+	if len(args) < 3 {
+		return success
+	}
+	to, from, n := x.decay(x.value(args[0])), x.decay(x.value(args[1])), x.value(args[2])
+	switch {
+	case to.object == nil:
+	case from.object == nil || n.state != known:
+		to.object.spoil()
+	default:
+		x.spend(n.i)
+		transfer(to.object, to.at, from.object, from.at, n.i)
+	}
+	return success
+}
+
+func (x *execution) setMemory(args []*node) value {
+	if len(args) < 3 {
+		return success
+	}
+	to, v, n := x.decay(x.value(args[0])), x.value(args[1]), x.value(args[2])
+	if to.object == nil {
+		return success
+	}
+	t := to.object.elem
+	if t == nil || !t.scalar() || v.state != known || n.state != known || !to.object.room() ||
+		t.form == formFloat && v.i != 0 {
+		to.object.spoil()
+		return success
+	}
+	word := int64(0)
+	for range t.size {
+		word = word<<8 | v.i&255
+	}
+	count := min(n.i/t.size, to.object.n-to.at)
+	x.spend(count)
+	for i := range max(0, count) {
+		to.object.store(to.at+i, x.convert(integerValue(longType, word), t))
+	}
+	return success
+}
+
+// copyToSymbol is cudaMemcpyToSymbol: to a variable of the device.
+func (x *execution) copyToSymbol(args []*node) value {
+	if len(args) < 3 {
+		return success
+	}
+	for args[0].op == opCast || args[0].op == opUnary && args[0].text == "&" {
+		args[0] = args[0].args[0]
+	}
+	if args[0].op != opName {
+		return success
+	}
+	symbol := x.globals[args[0].text]
+	if symbol == nil {
+		return success
+	}
+	x.symbols[args[0].text] = true
+	to := x.decay(symbol.load())
+	if !(to.kind != nil && to.kind.form == formPointer && to.object != nil) {
+		to = x.address(args[0])
+	}
+	from, n := x.decay(x.value(args[1])), x.value(args[2])
+	at := int64(0)
+	if len(args) > 3 {
+		if v := x.value(args[3]); v.state == known && to.kind != nil && to.kind.elem != nil &&
+			to.kind.elem.size > 0 {
+			at = v.i / to.kind.elem.size
+		}
+	}
+	switch {
+	case to.object == nil:
+	case from.object == nil || n.state != known:
+		to.object.spoil()
+	default:
+		transfer(to.object, to.at+at, from.object, from.at, n.i)
+	}
+	return success
+}
+
+func (x *execution) least(args []*node) value { return x.extreme(args, "<") }
+func (x *execution) most(args []*node) value  { return x.extreme(args, ">") }
+
+func (x *execution) extreme(args []*node, op string) value {
+	if len(args) != 2 {
+		return value{}
+	}
+	a, b := x.value(args[0]), x.value(args[1])
+	yes, ok := x.operate(op, a, b).truth()
+	switch {
+	case !ok && a.kind.scalar() && b.kind.scalar():
+		return value{kind: x.common(a.kind, b.kind)}
+	case !ok:
+		return value{}
+	case yes:
+		return a
+	}
+	return b
+}
+
+func (x *execution) absolute(args []*node) value {
+	if len(args) != 1 {
+		return value{}
+	}
+	v := x.value(args[0])
+	if v.state != known || !v.kind.scalar() {
+		return value{kind: v.kind}
+	}
+	v.f = math.Abs(v.f)
+	if v.kind.form == formInt && v.i < 0 {
+		return integerValue(v.kind, -v.i)
+	}
+	return v
+}
+
+// span is the range of elements from one pointer to another.
+func (x *execution) span(args []*node) (o *object, from, to int64) {
+	if len(args) < 3 {
+		return nil, 0, 0
+	}
+	a, b := x.decay(x.value(args[0])), x.decay(x.value(args[1]))
+	if a.object == nil || a.object != b.object || !a.object.room() {
+		x.spoil(a)
+		return nil, 0, 0
+	}
+	return a.object, a.at, min(b.at, a.object.n)
+}
+
+func (x *execution) fillRange(args []*node) value {
+	if o, from, to := x.span(args); o != nil {
+		v := x.convert(x.value(args[2]), o.elem)
+		x.spend(to - from)
+		for i := from; i < to; i++ {
+			o.store(i, x.clone(v))
+		}
+	}
+	return value{}
+}
+
+func (x *execution) iotaRange(args []*node) value {
+	if o, from, to := x.span(args); o != nil {
+		v := x.convert(x.value(args[2]), o.elem)
+		x.spend(to - from)
+		for i := from; i < to; i++ {
+			o.store(i, v)
+			v = x.added(v, 1)
+		}
+	}
+	return value{}
+}

@@ -1,0 +1,227 @@
+// Package hostrun executes the host's part of a CUDA source as far as that is needed to see with what it
+// launches its kernels.
+//
+// The one idea: a value is known or it is not. main is interpreted from its first statement with numbers,
+// structs, arrays, vectors and memory of the device; whatever an unknown function, an unknown condition or a
+// text that is not understood may have changed is unknown from there on, and a loop that takes too long
+// leaves what it assigns unknown. What is said of a launch is therefore what a program without arguments
+// passes, or nothing.
+//
+// It must not know PTX, manifests or what executes a kernel.
+package hostrun
+
+import (
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/hostcode"
+)
+
+// Launch is a launch that was reached, with what it is given.
+type Launch struct {
+	Line   int
+	Kernel string // as it is spelled, without template arguments
+	// Grid and Block are nil where they are not known. Shared is the dynamic shared memory in bytes, -1 where
+	// it is not known.
+	Grid, Block *[3]int64
+	Shared      int64
+	Args        []Argument
+	Symbols     []Symbol // the variables of the device that were copied to, in order
+}
+
+// Argument is a value that a launch is given, as far as it is known: one of the pointers is set, or none.
+type Argument struct {
+	Int    *int64
+	Float  *float64
+	Memory *Memory
+	Struct *Struct
+}
+
+// Struct is an argument of a struct's type.
+type Struct struct {
+	Name   string
+	Bytes  int64
+	Fields []Field // numbers and pointers of it, in order; those of structs within it too
+}
+
+// Field is a part of a struct.
+type Field struct {
+	Name     string // with those of the structs around it: "shape.rows"
+	At       int64  // in bytes
+	Type     string // of a number, as CUDA spells it; of a pointer that of its elements
+	Pointer  bool
+	Argument Argument
+}
+
+// Memory is memory of the device that an argument leads to.
+type Memory struct {
+	Bytes  int64 // from where the argument points to its end
+	Offset int64 // of the argument in the allocation, in bytes
+	Type   string
+	// Written: the host copies something into it. Ints are its elements where it has integers and all of them
+	// are known, Floats the same of floating-point numbers.
+	Written bool
+	Ints    []int64
+	Floats  []float64
+	// Range: all elements are integers from Lo to Hi, whichever.
+	Range  bool
+	Lo, Hi int64
+}
+
+// Symbol is a variable of the device.
+type Symbol struct {
+	Name string
+	Memory
+}
+
+// Run executes a translation unit's main, and where it has none, or it reaches no launch, each function that
+// launches a kernel and has no parameters. It returns every place of a launch that was reached, as it was
+// reached first.
+func Run(units ...*hostcode.Unit) []Launch {
+	kernels := hostcode.Kernels(units...)
+	if len(kernels) == 0 {
+		return nil
+	}
+	x := newExecution(units, kernels)
+	x.begin()
+	if !x.main("main") {
+		return x.launches
+	}
+	if len(x.launches) > 0 {
+		return x.launches
+	}
+	for name, list := range x.functions {
+		for _, f := range list {
+			if len(f.source.Params) == 0 && name != "main" && launches(f.source.Body) {
+				x.main(name)
+			}
+		}
+	}
+	return x.launches
+}
+
+func launches(code []hostcode.Token) bool {
+	return slices.ContainsFunc(code, func(t hostcode.Token) bool { return t.Text == "<<<" })
+}
+
+func newExecution(units []*hostcode.Unit, kernels []*hostcode.Kernel) *execution {
+	code := hostcode.CodeOf(units...)
+	x := &execution{
+		types: map[string]bool{}, macros: map[string]*macro{}, aliases: hostcode.Aliases(units...),
+		sources: map[string]hostcode.Record{}, records: map[string]*ctype{},
+		functions: map[string][]*function{},
+		globals:   map[string]*variable{}, kernels: map[string]*hostcode.Kernel{}, symbols: map[string]bool{},
+		scope: &scope{},
+	}
+	x.records["cudaLaunchConfig_t"] = launchConfig
+	for name := range x.aliases {
+		x.types[name] = true
+	}
+	for _, r := range code.Records {
+		x.types[r.Name] = true
+		if r.Template == nil {
+			x.sources[r.Name] = r
+		}
+	}
+	for _, m := range code.Macros {
+		of := &macro{params: m.Params, body: join(m.Body)}
+		if m.Call && of.params == nil {
+			of.params = []string{}
+		}
+		if len(of.body) > 0 || m.Call {
+			x.macros[m.Name] = of
+		}
+	}
+	for i := range code.Functions {
+		f := &code.Functions[i]
+		x.functions[f.Name] = append(x.functions[f.Name], &function{source: f})
+		for _, t := range f.Template {
+			if strings.HasPrefix(t.Type, "typename") || strings.HasPrefix(t.Type, "class") {
+				x.types[t.Name] = true
+			}
+		}
+	}
+	for _, k := range kernels {
+		x.kernels[k.Name] = k
+	}
+	for _, c := range hostcode.Constants(units...) { // enumerators among them
+		p := &parser{code: join(hostcode.TokensOf(c.Value)), types: x.types, macros: x.macros}
+		if n := p.expression(); !p.failed && p.i == len(p.code) && n != nil && x.globals[c.Name] == nil &&
+			x.macros[c.Name] == nil {
+			x.globals[c.Name] = &variable{value: x.guarded(n)}
+		}
+	}
+	x.variables(code.Variables)
+	return x
+}
+
+// guarded evaluates a constant.
+func (x *execution) guarded(n *node) (v value) {
+	defer func() {
+		if r := recover(); r != nil && r != errSpent && r != errStopped {
+			panic(r)
+		}
+	}()
+	return x.value(n)
+}
+
+// variables declares the variables at namespace scope.
+func (x *execution) variables(list [][]hostcode.Token) {
+	defer x.rescue()
+	for _, code := range list {
+		p := &parser{
+			code:   append(join(code), token{kind: hostcode.Punctuation, text: ";"}),
+			types:  x.types,
+			macros: x.macros,
+		}
+		d := p.declaration()
+		if d == nil || p.failed {
+			continue
+		}
+		x.scope.vars = map[string]*variable{}
+		x.declareAll(d)
+		for name, v := range x.scope.vars {
+			x.globals[name] = v
+		}
+		x.scope.vars = nil
+	}
+}
+
+// rescue ends an execution that takes too long.
+func (x *execution) rescue() {
+	if r := recover(); r != nil && r != errStopped && r != errSpent {
+		panic(r)
+	}
+}
+
+// begin prepares the program's own arguments: there are none.
+func (x *execution) begin() {
+	x.globals["argc"] = &variable{value: integerValue(intType, 1)}
+}
+
+// main executes a function without arguments; false where it took too long.
+func (x *execution) main(name string) (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if r != errStopped && r != errSpent {
+				panic(r)
+			}
+			ok = false
+		}
+	}()
+	x.scope, x.calls, x.loops = &scope{}, 0, 0
+	for _, f := range x.functions[name] {
+		x.parse(f)
+		x.enter()
+		for i, d := range f.head.params {
+			v := &variable{}
+			if i == 0 && name == "main" {
+				v.value = integerValue(intType, 1)
+			}
+			x.declare(d.name, v)
+		}
+		x.runHere(f.body)
+		x.leave()
+	}
+	return true
+}

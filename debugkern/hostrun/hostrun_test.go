@@ -1,0 +1,215 @@
+package hostrun
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/hostcode"
+)
+
+// describe writes launches as text, one line each.
+func describe(list []Launch) string {
+	var b strings.Builder
+	for _, l := range list {
+		fmt.Fprintf(&b, "%d %s", l.Line, l.Kernel)
+		for _, d := range []*[3]int64{l.Grid, l.Block} {
+			if d == nil {
+				b.WriteString(" ?")
+			} else {
+				fmt.Fprintf(&b, " %d,%d,%d", d[0], d[1], d[2])
+			}
+		}
+		fmt.Fprintf(&b, " %d:", l.Shared)
+		for _, a := range l.Args {
+			b.WriteString(" " + describeArgument(a))
+		}
+		for _, s := range l.Symbols {
+			fmt.Fprintf(&b, " %s=%s", s.Name, describeArgument(Argument{Memory: &s.Memory}))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func describeArgument(a Argument) string {
+	switch {
+	case a.Int != nil:
+		return fmt.Sprint(*a.Int)
+	case a.Float != nil:
+		return fmt.Sprint(*a.Float, "f")
+	case a.Memory != nil:
+		m := a.Memory
+		s := fmt.Sprintf("%s*%d", m.Type, m.Bytes)
+		if m.Offset > 0 {
+			s += fmt.Sprintf("+%d", m.Offset)
+		}
+		switch {
+		case m.Ints != nil:
+			s += fmt.Sprint(m.Ints)
+		case m.Floats != nil:
+			s += fmt.Sprint(m.Floats)
+		case m.Range:
+			s += fmt.Sprintf("[%d..%d]", m.Lo, m.Hi)
+		case m.Written:
+			s += "[?]"
+		}
+		return s
+	case a.Struct != nil:
+		var list []string
+		for _, f := range a.Struct.Fields {
+			list = append(
+				list,
+				fmt.Sprintf("%s@%d %s %s", f.Name, f.At, f.Type, describeArgument(f.Argument)),
+			)
+		}
+		return fmt.Sprintf("%s(%d){%s}", a.Struct.Name, a.Struct.Bytes, strings.Join(list, ", "))
+	}
+	return "?"
+}
+
+// sources are sources, with their launches as describe writes them.
+var sources = map[string]struct{ source, want string }{
+	"plain": {`
+__global__ void k(const float *a, float *b, int n, float s);
+#define CHECK(call) do { cudaError_t e = (call); if (e != cudaSuccess) { printf("%s", cudaGetErrorString(e)); exit(1); } } while (0)
+#define TILE 16
+int main(int argc, char **argv) {
+	int n = argc > 1 ? atoi(argv[1]) : 70;
+	size_t bytes = n * sizeof(float);
+	float *h = (float *)malloc(bytes), *a, *b;
+	for (int i = 0; i < n; i++) h[i] = rand() / (float)RAND_MAX;
+	CHECK(cudaMalloc(&a, bytes));
+	CHECK(cudaMalloc((void **)&b, bytes * 2));
+	CHECK(cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice));
+	dim3 block(TILE, 2), grid((n + TILE - 1) / TILE);
+	k<<<grid, block, TILE * sizeof(float)>>>(a, b, n, 1.0f / sqrtf((float)64));
+	CHECK(cudaGetLastError());
+	return 0;
+}`, "14 k 5,1,1 16,2,1 64: float*280[?] float*560 70 0.125f\n"},
+	"struct": {`
+struct Shape { int rows, cols; };
+struct P { float *x; Shape s; float eps; const int *len; };
+__global__ void k(P p);
+void run(int rows, int cols) {
+	P p{};
+	std::vector<int> len(rows);
+	for (auto &l : len) l = cols - (&l - &l);
+	cudaMalloc(&p.x, rows * cols * sizeof(float));
+	int *d;
+	cudaMalloc(&d, len.size() * sizeof(int));
+	cudaMemcpy(d, len.data(), len.size() * 4, cudaMemcpyHostToDevice);
+	p.len = d;
+	p.s = {rows, cols};
+	p.eps = 1e-5f;
+	k<<<p.s.rows, 128>>>(p);
+}
+int main() { run(3, 200); }`, "16 k 3,1,1 128,1,1 0: P(32){x@0 float float*2400, s.rows@8 int 3, s.cols@12 int 200, " +
+		"eps@16 float 9.999999747378752e-06f, len@24 int int*12[200 200 200]}\n"},
+	"arrays": {`
+__constant__ float filt[3];
+__global__ void k(const int *off, const int *idx, int n);
+int main() {
+	const int bags = 4;
+	int off[bags + 1] = {0, 2, 3, 7, 9}, *doff, *didx;
+	std::vector<int> idx;
+	for (int i = 0; i < off[bags]; i++) idx.push_back(rand() % 50 + 1);
+	float f[] = {0.25f, 0.5f, 0.25f};
+	cudaMalloc(&doff, sizeof off);
+	cudaMalloc(&didx, idx.size() * sizeof(int));
+	cudaMemcpy(doff, off, sizeof(off), cudaMemcpyHostToDevice);
+	cudaMemcpy(didx, idx.data(), idx.size() * sizeof(int), cudaMemcpyHostToDevice);
+	cudaMemcpyToSymbol(filt, f, sizeof f);
+	for (int rep = 0; rep < 3; ++rep) k<<<bags, 32>>>(doff + 1, didx, off[bags] - 1);
+}`, "15 k 4,1,1 32,1,1 0: int*16+4[2 3 7 9] int*36[1..50] 8 filt=float*12[0.25 0.5 0.25]\n"},
+	"templates": {`
+template <typename T, int B> __global__ void k(T *x, size_t n);
+template <typename T, int B> void go(size_t n) {
+	T *x;
+	cudaMalloc(&x, n * sizeof(T));
+	auto cdiv = [](size_t a, size_t b) { return (a + b - 1) / b; };
+	k<T, B><<<cdiv(n, B), B>>>(x, n);
+	cudaFree(x);
+}
+int main() { go<half, 64>(100); go<double, 32>(5); }`, "7 k 2,1,1 64,1,1 0: half*200 100\n"},
+	"unknown": {`
+__global__ void k(float *x, int n, int m);
+int main() {
+	int n = 8, m = 4;
+	if (getenv("N")) n = atoi(getenv("N"));
+	configure(&m);
+	float *x;
+	cudaMalloc(&x, n * 4);
+	k<<<n, 32>>>(x, n, m);
+	k<<<1, 32>>>(x, 3, -1);
+}`, "9 k ? 32,1,1 0: ? ? ?\n10 k 1,1,1 32,1,1 0: ? 3 -1\n"},
+	"long loop": {`
+__global__ void k(float *x, int n);
+int main() {
+	int n = 1 << 24, count = 0;
+	std::vector<float> h(n);
+	for (int i = 0; i < n; i++) { h[i] = sinf(i); count += 1; }
+	float *x;
+	cudaMalloc(&x, n * sizeof(float));
+	cudaMemcpy(x, h.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+	k<<<n / 256, 256>>>(x, count);
+}`, "10 k 65536,1,1 256,1,1 0: float*67108864[?] ?\n"},
+	"by a configuration": {`
+__global__ void k(float *x, int n);
+int main() {
+	float *x;
+	cudaMalloc(&x, 40);
+	cudaLaunchConfig_t config = {0};
+	config.gridDim = 3;
+	config.blockDim = dim3(32, 2);
+	config.dynamicSmemBytes = 64;
+	cudaLaunchKernelEx(&config, k, x + 2, 8);
+}`, "10 k 3,1,1 32,2,1 64: float*32+8 8\n"},
+	"by address": {`
+__global__ void k(float *x, int n);
+int main() {
+	float *x; int n = 5;
+	cudaMalloc((void **)&x, n * sizeof(float));
+	cudaMemset(x, 0, n * sizeof(float));
+	void *args[] = {&x, &n};
+	cudaLaunchKernel((const void *)k, dim3(2), dim3(64), args, 128, 0);
+}`, "8 k 2,1,1 64,1,1 128: float*20[0 0 0 0 0] 5\n"},
+}
+
+func TestRun(t *testing.T) {
+	for name, c := range sources {
+		if got := describe(Run(hostcode.Read("a.cu", []byte(c.source)))); got != c.want {
+			t.Errorf("%s:\n%swant:\n%s", name, got, c.want)
+		}
+	}
+}
+
+// FuzzRun: no text makes an execution fail.
+func FuzzRun(f *testing.F) {
+	for _, c := range sources {
+		f.Add(c.source)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		Run(hostcode.Read("a.cu", []byte(source)))
+	})
+}
+
+// TestCut: a text that ends anywhere, or that a line is missing from, is no failure either.
+func TestCut(t *testing.T) {
+	for name, c := range sources {
+		if name == "long loop" {
+			continue
+		}
+		lines := strings.SplitAfter(c.source, "\n")
+		for i := range lines {
+			without := strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "")
+			Run(hostcode.Read("a.cu", []byte(without)))
+		}
+		if len(c.source) > 1000 {
+			continue
+		}
+		for i := range c.source {
+			Run(hostcode.Read("a.cu", []byte(c.source[:i]+c.source[i+1:])))
+		}
+	}
+}

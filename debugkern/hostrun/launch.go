@@ -1,0 +1,248 @@
+package hostrun
+
+import "slices"
+
+// launchConfig is the struct that cudaLaunchKernelEx takes.
+var launchConfig = &ctype{form: formStruct, name: "cudaLaunchConfig_t", size: 56, align: 8, fields: []field{
+	{name: "gridDim", kind: dim3Type}, {name: "blockDim", kind: dim3Type, at: 12},
+	{name: "dynamicSmemBytes", kind: sizeType, at: 24}, {name: "stream", kind: pointerTo(voidType), at: 32},
+	{name: "attrs", kind: pointerTo(voidType), at: 40}, {name: "numAttrs", kind: uintType, at: 48},
+}}
+
+// launch notes a launch, the first time that its place is reached.
+func (x *execution) launch(n *node) {
+	l := Launch{Line: n.line, Kernel: n.text}
+	config := n.args[0].args
+	for i, to := range []**[3]int64{&l.Grid, &l.Block} {
+		if i < len(config) {
+			*to = x.extents(x.item(dim3Type, config[i]))
+		}
+	}
+	if len(config) > 2 {
+		l.Shared = -1
+		if v := x.value(config[2]); v.state == known && v.kind.form == formInt {
+			l.Shared = v.i
+		}
+	}
+	var values []value
+	for _, a := range n.args[1:] {
+		values = append(values, x.decay(x.value(a)))
+	}
+	x.launched(l, values)
+}
+
+// launchKernel is cudaLaunchKernel: its arguments are given by their addresses.
+func (x *execution) launchKernel(args []*node) value {
+	if len(args) < 4 {
+		return success
+	}
+	kernel := args[0]
+	for kernel.op == opCast || kernel.op == opUnary && kernel.text == "&" {
+		kernel = kernel.args[0]
+	}
+	l := Launch{Line: args[0].line, Kernel: kernel.text, Grid: x.extents(x.item(dim3Type, args[1])),
+		Block: x.extents(x.item(dim3Type, args[2]))}
+	if len(args) > 4 {
+		l.Shared = -1
+		if v := x.value(args[4]); v.state == known {
+			l.Shared = v.i
+		}
+	}
+	list := x.decay(x.value(args[3]))
+	if list.object == nil || kernel.op != opName {
+		return success
+	}
+	var values []value
+	for i := range list.object.n {
+		v := value{}
+		if p := list.object.load(i); p.object != nil {
+			v = p.object.load(p.at)
+		}
+		values = append(values, x.decay(v))
+	}
+	x.launched(l, values)
+	return success
+}
+
+// launchConfigured is cudaLaunchKernelEx: a struct has the configuration.
+func (x *execution) launchConfigured(args []*node) value {
+	if len(args) < 2 || args[1].op != opName {
+		return success
+	}
+	p := x.value(args[0])
+	if p.object == nil {
+		return success
+	}
+	config := p.object.load(p.at)
+	if config.kind != launchConfig || config.object == nil {
+		return success
+	}
+	slots := config.object.slots
+	l := Launch{
+		Line:   args[0].line,
+		Kernel: args[1].text,
+		Grid:   x.extents(slots[0]),
+		Block:  x.extents(slots[1]),
+		Shared: -1,
+	}
+	if v := slots[2]; v.state == known {
+		l.Shared = v.i
+	}
+	var values []value
+	for _, a := range args[2:] {
+		values = append(values, x.decay(x.value(a)))
+	}
+	x.launched(l, values)
+	return success
+}
+
+// extents are a grid or a block; nil where they are not known.
+func (x *execution) extents(v value) *[3]int64 {
+	if v.kind != nil && v.kind.scalar() {
+		v = x.convert(v, dim3Type)
+	}
+	if v.object == nil || len(v.object.slots) != 3 {
+		return nil
+	}
+	var out [3]int64
+	for i, e := range v.object.slots {
+		if e.state != known || e.i < 1 {
+			return nil
+		}
+		out[i] = e.i
+	}
+	return &out
+}
+
+func (x *execution) launched(l Launch, values []value) {
+	for _, v := range values {
+		l.Args = append(l.Args, argument(v))
+	}
+	known := slices.ContainsFunc(
+		x.launches,
+		func(o Launch) bool { return o.Line == l.Line && o.Kernel == l.Kernel },
+	)
+	if !known {
+		for name := range x.symbols {
+			if v := x.decay(x.globals[name].load()); v.object != nil {
+				l.Symbols = append(l.Symbols, Symbol{name, memory(v)})
+			} else if p := x.globals[name]; p.object != nil {
+				l.Symbols = append(l.Symbols, Symbol{name, memory(value{object: p.object, at: p.at})})
+			}
+		}
+		slices.SortFunc(l.Symbols, func(a, b Symbol) int {
+			if a.Name < b.Name {
+				return -1
+			}
+			return 1
+		})
+		x.launches = append(x.launches, l)
+	}
+	for _, v := range values { // a kernel may write to all that it is given
+		x.spoilReached(v, 0)
+	}
+}
+
+// spoilReached makes memory unknown that a kernel is given, by way of a struct too.
+func (x *execution) spoilReached(v value, depth int) {
+	if v.object == nil || v.kind == nil || depth > 4 {
+		return
+	}
+	if v.kind.form == formPointer {
+		v.object.spoil()
+		return
+	}
+	for _, f := range v.object.slots {
+		x.spoilReached(f, depth+1)
+	}
+}
+
+// argument is a value as a launch is given it.
+func argument(v value) (out Argument) {
+	switch {
+	case v.kind == nil:
+	case v.kind.form == formPointer && v.object != nil:
+		m := memory(v)
+		out.Memory = &m
+	case v.kind.form == formStruct && v.object != nil:
+		s := &Struct{Name: v.kind.name, Bytes: v.kind.size}
+		s.fields(v, "", 0, 0)
+		out.Struct = s
+	case v.state != known:
+	case v.kind.form == formInt:
+		out.Int = &v.i
+	case v.kind.form == formFloat:
+		out.Float = &v.f
+	}
+	return out
+}
+
+// fields adds the numbers and pointers of a struct that begins at so many bytes.
+func (s *Struct) fields(v value, prefix string, at int64, depth int) {
+	if depth > mostDepth || v.object == nil {
+		return
+	}
+	for i, f := range v.kind.fields {
+		if i >= len(v.object.slots) {
+			return
+		}
+		of := v.object.slots[i]
+		switch {
+		case f.kind.form == formStruct:
+			s.fields(of, prefix+f.name+".", at+f.at, depth+1)
+		case f.kind.form == formArray && of.object != nil && f.kind.elem.scalar():
+			for k := range min(f.kind.n, 64) {
+				s.Fields = append(s.Fields, Field{
+					Name: prefix + f.name, At: at + f.at + k*f.kind.elem.size, Type: f.kind.elem.name,
+					Argument: argument(of.object.load(k)),
+				})
+			}
+		case f.kind.form == formPointer:
+			name := ""
+			if f.kind.elem != nil {
+				name = f.kind.elem.name
+			}
+			s.Fields = append(s.Fields, Field{Name: prefix + f.name, At: at + f.at, Type: name, Pointer: true,
+				Argument: argument(of)})
+		default:
+			s.Fields = append(s.Fields, Field{Name: prefix + f.name, At: at + f.at, Type: f.kind.name,
+				Argument: argument(of)})
+		}
+	}
+}
+
+// memory is what a pointer leads to.
+func memory(v value) (m Memory) {
+	o := v.object
+	size := int64(1)
+	if o.elem != nil {
+		size, m.Type = o.elem.size, o.elem.name
+	}
+	m.Bytes, m.Offset = o.bytes-v.at*size, v.at*size
+	m.Written = o.written || o.zero
+	if o.elem == nil || !o.elem.scalar() || !m.Written || o.spoilt || v.at < 0 || v.at > o.n || !o.room() {
+		return m
+	}
+	all := !slices.Contains(o.states[v.at:], unknown)
+	switch {
+	case all && o.elem.form == formInt:
+		m.Ints = slices.Clone(o.ints[v.at:])
+	case all:
+		m.Floats = slices.Clone(o.floats[v.at:])
+	}
+	if o.elem.form != formInt {
+		return m
+	}
+	lo, hi, some := o.lo, o.hi, o.ranged
+	for i, s := range o.states {
+		if s != known {
+			continue
+		}
+		if !some {
+			lo, hi, some = o.ints[i], o.ints[i], true
+		}
+		lo, hi = min(lo, o.ints[i]), max(hi, o.ints[i])
+	}
+	m.Range, m.Lo, m.Hi = some && !o.endless, lo, hi
+	return m
+}

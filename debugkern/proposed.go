@@ -1,0 +1,41 @@
+package debugkern
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ProposedLaunch is a launch to begin with, for somebody who has given none or a part of one.
+type ProposedLaunch struct {
+	Options []string // of the command line, one word each; nil: none is known
+	Kernel  string   // as it is declared
+	// Line is where the source launches it with this grid and block; 0: they are guessed.
+	Line int
+	// Guessed are the arguments whose numbers or extents are guessed, and Random those of memory that has
+	// random numbers where the host's code computes others.
+	Guessed, Random []string
+}
+
+// Whole reports that the source shows all of it, but for numbers in memory.
+func (p *ProposedLaunch) Whole() bool { return p.Line > 0 && len(p.Guessed) == 0 }
+
+// Origin says where its numbers are from, "" where all are guessed.
+func (p *ProposedLaunch) Origin() string {
+	switch {
+	case p.Line == 0:
+		return ""
+	case len(p.Guessed) > 0:
+		return fmt.Sprintf(
+			"with the grid and block of line %d, guessed: %s",
+			p.Line,
+			strings.Join(p.Guessed, ", "),
+		)
+	case len(p.Random) > 0:
+		return fmt.Sprintf(
+			"as line %d makes it, with random numbers in %s",
+			p.Line,
+			strings.Join(p.Random, ", "),
+		)
+	}
+	return fmt.Sprintf("as line %d makes it", p.Line)
+}

@@ -1,0 +1,295 @@
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/hostrun"
+	"tilescope/probes"
+)
+
+// launchOf is the launch of a kernel that the host's code makes first, by executing it; nil where it reaches
+// none that is understood.
+func (s Source) launchOf(k *hostcode.Kernel) *hostrun.Launch {
+	if s.runs == nil {
+		return nil
+	}
+	list := s.runs()
+	for i := range list {
+		l := &list[i]
+		if l.Kernel[strings.LastIndexByte(l.Kernel, ':')+1:] == k.Name && len(l.Args) == len(k.Parameters) {
+			return l
+		}
+	}
+	return nil
+}
+
+// follow takes the launch that the host's code makes first for the one that is read.
+func (v *view) follow() {
+	v.ran = v.source.launchOf(v.kernel)
+	if v.ran == nil || v.launch != nil && v.launch.Line == v.ran.Line {
+		return
+	}
+	for i, l := range v.source.Launches {
+		if l.Line == v.ran.Line && len(l.Args) == len(v.kernel.Parameters) {
+			v.launch = &v.source.Launches[i]
+			return
+		}
+	}
+	// by cudaLaunchKernel, or from within a macro
+	v.launch = &hostcode.Launch{Line: v.ran.Line, Kernel: v.ran.Kernel}
+}
+
+// argument is what the host's code passes for a parameter, the zero value where that is not known.
+func (g *general) argument(i int) (a hostrun.Argument) {
+	if r := g.v.ran; r != nil && i < len(r.Args) {
+		return r.Args[i]
+	}
+	return a
+}
+
+// number is a number that is passed, "" where it is none or not known. A floating-point number is what a
+// float has, in the shortest digits that say so.
+func number(a hostrun.Argument, t probes.DType) string {
+	switch {
+	case a.Int != nil && t.Float():
+		return fmt.Sprint(*a.Int)
+	case a.Int != nil:
+		return fmt.Sprint(*a.Int)
+	case a.Float != nil && t == probes.F64:
+		return strconv.FormatFloat(*a.Float, 'g', -1, 64)
+	case a.Float != nil:
+		return strconv.FormatFloat(*a.Float, 'g', -1, 32)
+	}
+	return ""
+}
+
+// elements is how many elements of a type memory has from where an argument leads to it.
+func elements(m *hostrun.Memory, t probes.DType) int64 { return m.Bytes / int64(max(1, t.Size())) }
+
+// mostListed is how many numbers of a buffer an option or a manifest lists.
+const mostListed = 64
+
+// contents is what the host's code leaves in memory before the launch, as --arg has it; "" where that is not
+// known, or any numbers of the type will do.
+func contents(m *hostrun.Memory, t probes.DType) string {
+	switch {
+	case m.Floats != nil && alike(m.Floats, 0) || m.Ints != nil && alike(m.Ints, 0):
+		return "zeros"
+	case m.Floats != nil && alike(m.Floats, 1) || m.Ints != nil && alike(m.Ints, 1):
+		return "ones"
+	case t.Float() || int64(len(m.Ints)) > 0 && elements(m, t) != int64(len(m.Ints)):
+		return ""
+	case m.Ints != nil && counts(m.Ints):
+		return "iota"
+	case m.Ints != nil && len(m.Ints) <= mostListed:
+		var list []string
+		for _, n := range m.Ints {
+			list = append(list, fmt.Sprint(n))
+		}
+		return "list(" + strings.Join(list, ",") + ")"
+	case m.Range:
+		return fmt.Sprintf("randint(%d,%d)", m.Lo, m.Hi)
+	}
+	return ""
+}
+
+func alike[T int64 | float64](list []T, n T) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(x T) bool { return x != n })
+}
+
+// counts reports 0, 1, 2, ...
+func counts(list []int64) bool {
+	for i, n := range list {
+		if n != int64(i) {
+			return false
+		}
+	}
+	return len(list) > 1
+}
+
+// madeUp reports memory whose numbers the host's code computes and an option does not have: a sorted list
+// that is too long, values of floating-point numbers.
+func madeUp(m *hostrun.Memory, t probes.DType, source string) bool {
+	return source != contents(m, t) && (m.Written || source != "zeros") ||
+		m.Ints != nil && strings.HasPrefix(source, "randint")
+}
+
+// filled is a source of memory as a manifest has it: list(1,2) is a list.
+func filled(source string) string {
+	if list, ok := strings.CutPrefix(source, "list("); ok {
+		return "[" + strings.ReplaceAll(strings.TrimSuffix(list, ")"), ",", ", ") + "]"
+	}
+	return strconv.Quote(source)
+}
+
+// asRan is the launch that the host's code makes, where all of it is known and the emulator executes it in a
+// moment; nil otherwise.
+func (g *general) asRan() *Example {
+	r := g.v.ran
+	if r == nil || r.Grid == nil || r.Block == nil || r.Shared < 0 || g.v.launch == nil {
+		return nil
+	}
+	threads := int64(1)
+	for _, d := range []*[3]int64{r.Grid, r.Block} {
+		for _, n := range d {
+			threads *= n
+			if threads > mostPassed {
+				return nil
+			}
+		}
+	}
+	out := &Example{Line: r.Line,
+		Options: []string{"--grid", extent(*r.Grid).Short(), "--block", extent(*r.Block).Short()}}
+	if r.Shared > 0 {
+		out.Options = append(out.Options, "--shared", fmt.Sprint(r.Shared))
+	}
+	out.Shown = slices.Clone(out.Options)
+	for i := range g.params {
+		value, shown := g.ranValue(i)
+		if value == "" {
+			return nil
+		}
+		name := g.params[i].Name
+		if name == "" {
+			name = fmt.Sprint(i)
+		}
+		option := []string{"--arg", name + "=" + value}
+		out.Options = append(out.Options, option...)
+		if shown {
+			out.Shown = append(out.Shown, option...)
+		} else {
+			out.Random = append(out.Random, name)
+		}
+	}
+	return out
+}
+
+// ranValue is what the host's code passes for a parameter as --arg has it, "" where that is not known or too
+// much; shown reports that all of it is the host's.
+func (g *general) ranValue(i int) (value string, shown bool) {
+	a, p := g.argument(i), g.params[i]
+	switch {
+	case p.Struct > 0 && a.Struct != nil:
+		return structure(a.Struct)
+	case p.Struct > 0:
+		return "", false
+	case !p.Pointer:
+		value = number(a, p.DType)
+		return value, value != ""
+	case a.Memory == nil:
+		return "", false
+	}
+	t := g.dtype(i)
+	n := elements(a.Memory, t)
+	if n < 1 || n > mostPassed {
+		return "", false
+	}
+	source := g.source(i, a.Memory)
+	return fmt.Sprintf("%s:%s[%s]", source, strings.ToLower(t.String()), g.extentsOf(i, n)),
+		!madeUp(a.Memory, t, source)
+}
+
+// source is what memory holds before the launch, as --arg has it: what the host's code leaves in it, but
+// random numbers where the kernel only reads floating-point numbers, which then show more.
+func (g *general) source(i int, m *hostrun.Memory) string {
+	p, t := g.params[i], g.dtype(i)
+	if s := contents(m, t); s != "" && (p.Written || !t.Float()) {
+		return s
+	}
+	return g.unlisted(i, m)
+}
+
+// left is what the host's code leaves in a parameter's memory, as --arg has it, where the extents are its
+// own; "" where they are not.
+func (g *general) left(i int) string {
+	m := g.argument(i).Memory
+	if m == nil || !g.passedExtents && len(g.dims) > 0 {
+		return ""
+	}
+	n := int64(1)
+	for _, side := range sides(g.args[i]) {
+		n *= g.inShape(side)
+	}
+	if n != elements(m, g.dtype(i)) {
+		return ""
+	}
+	return g.source(i, m)
+}
+
+// unlisted is what memory begins with whose numbers are not known: zeros where the host writes nothing into
+// it and the kernel writes to it without reading it.
+func (g *general) unlisted(i int, m *hostrun.Memory) string {
+	if p := g.params[i]; !m.Written && p.Written && !p.Loaded {
+		return "zeros"
+	}
+	if g.dtype(i).Float() {
+		return "randn"
+	}
+	return strings.ReplaceAll(integers(g.dtype(i)), " ", "")
+}
+
+// extentsOf are the extents of memory of so many elements: those that the source has for it where they come
+// to as many, else their number.
+func (g *general) extentsOf(i int, n int64) string {
+	var dims []string
+	product := int64(1)
+	for _, side := range sides(g.args[i]) {
+		d := g.inShape(side)
+		product *= d
+		dims = append(dims, fmt.Sprint(d))
+	}
+	if dims == nil || product != n || !g.passedExtents && len(g.dims) > 0 {
+		return fmt.Sprint(n)
+	}
+	return strings.Join(dims, ",")
+}
+
+// structure is a struct that is passed, as --arg has it; shown reports that all of it is the host's.
+func structure(s *hostrun.Struct) (value string, shown bool) {
+	shown = true
+	var list []string
+	for _, f := range s.Fields {
+		t := cTypes[f.Type]
+		switch m := f.Argument.Memory; {
+		case f.Type == "bool":
+			t = probes.U8
+		case t == 0 && (!f.Pointer || m == nil):
+			return "", false
+		case t == 0:
+			t = probes.U8
+		}
+		text := number(f.Argument, t)
+		if f.Pointer {
+			m := f.Argument.Memory
+			if m == nil || elements(m, t) < 1 || elements(m, t) > mostPassed {
+				return "", false
+			}
+			source := contents(m, t)
+			switch {
+			case source != "":
+			case !m.Written:
+				source = "zeros"
+			case t.Float():
+				source = "randn"
+			default:
+				source = strings.ReplaceAll(integers(t), " ", "")
+			}
+			shown = shown && !madeUp(m, t, source)
+			list = append(list, fmt.Sprintf("%d: %s:%s[%d]", f.At, source, strings.ToLower(t.String()),
+				elements(m, t)))
+			continue
+		}
+		if text == "" {
+			return "", false
+		}
+		list = append(list, fmt.Sprintf("%d: %s:%s", f.At, text, strings.ToLower(t.String())))
+	}
+	if list == nil {
+		return "", false
+	}
+	return "{" + strings.Join(list, ", ") + "}", shown
+}
