@@ -96,7 +96,8 @@ var imports = map[string][]string{
 	"debugkern/memo":   {"debugkern/join"},
 	"debugkern/bundle": {"debugkern/file", "debugkern/npy", "debugkern/tensormap", "probes"},
 	"debugkern/build": {
-		"debugkern/budget", "debugkern/bundle", "debugkern/hostcode", "configs", "debugkern/cuda",
+		"debugkern/budget", "debugkern/bundle", "debugkern/hostcode", "debugkern/hostrun",
+		"configs", "debugkern/cuda",
 		"debugkern/file", "debugkern/memo", "debugkern/patch", "debugkern/ptx", "debugkern/report",
 		"debugkern/trust", "kernels", "probes",
 	},

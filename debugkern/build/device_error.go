@@ -226,6 +226,13 @@ func (o *Outline) notes() []string {
 			out = append(out, note)
 		}
 	}
+	for _, s := range o.Initial {
+		note := s.Name + " has the numbers that the host's code copies to it"
+		if s.Random {
+			note += "; those that are not known are random, from -1 to 1"
+		}
+		out = append(out, note)
+	}
 	return out
 }
 

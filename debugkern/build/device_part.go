@@ -12,6 +12,7 @@ import (
 
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/hostrun"
 	"tilescope/debugkern/trust"
 )
 
@@ -22,6 +23,8 @@ type Outline struct {
 	Launches  []hostcode.Launch
 	Instances []hostcode.Instance // compiled besides what the source instantiates itself
 	Blanked   []hostcode.Blanked  // where the device's part alone was compiled
+	// Initial are the variables of the device that were compiled with what the host's code copies to them.
+	Initial []hostrun.Symbol
 }
 
 // translation is a source in the forms that compilers take: nvcc the whole of it, NVRTC the device's part.
@@ -31,9 +34,10 @@ type translation struct {
 	units   []*hostcode.Unit
 	headers map[string]string // the user's own, by path
 	options hostcode.Options
-	asked   []hostcode.Instance // by --instantiate or the manifest
-	found   []hostcode.Instance // by the launches of the host's code, of other kernels
-	host    bool                // nvcc compiles more of it than NVRTC
+	asked   []hostcode.Instance       // by --instantiate or the manifest
+	found   []hostcode.Instance       // by the launches of the host's code, of other kernels
+	host    bool                      // nvcc compiles more of it than NVRTC
+	copied  map[string]hostrun.Symbol // to variables of the device, by the host's code
 }
 
 // maxOwnHeaders is of how many headers the host's part is taken out: a library's are left as they are.
@@ -54,6 +58,9 @@ func translate(b cuda.Build, toolkit, instantiate []string) *translation {
 		}
 	}
 	t.outline.Units = t.units
+	if strings.Contains(b.Source, "cudaMemcpyToSymbol") {
+		t.copied = copied(t.units)
+	}
 	t.outline.Kernels, t.outline.Launches = hostcode.Kernels(t.units...), hostcode.Launches(t.units...)
 	for _, i := range hostcode.Instances(t.units...) {
 		if !slices.ContainsFunc(t.asked, func(a hostcode.Instance) bool {
@@ -127,8 +134,9 @@ func finder(b cuda.Build, toolkit []string, headers map[string]string) func(stri
 
 // whole is the build as nvcc takes it: with what is asked to be instantiated.
 func (t *translation) whole(b cuda.Build) cuda.Build {
-	if len(t.asked) > 0 {
-		b.Source = string(hostcode.Instantiate([]byte(b.Source), t.asked))
+	text := hostcode.Instantiate(t.initialise([]byte(b.Source)), t.asked)
+	if len(t.asked) > 0 || len(t.outline.Initial) > 0 {
+		b.Source = string(text)
 		b.Overlay = overlaid(b.Overlay, map[string]string{b.File: b.Source})
 	}
 	return b
@@ -139,7 +147,8 @@ func (t *translation) device(b cuda.Build) cuda.Build {
 	if text, ok := t.result.Texts[b.Name]; ok {
 		b.Source = string(text)
 	}
-	b.Source = string(hostcode.Instantiate([]byte(b.Source), slices.Concat(t.asked, t.found)))
+	text := t.initialise([]byte(b.Source))
+	b.Source = string(hostcode.Instantiate(text, slices.Concat(t.asked, t.found)))
 	headers := map[string]string{}
 	for name, text := range t.result.Texts {
 		if name != b.Name {
@@ -150,6 +159,34 @@ func (t *translation) device(b cuda.Build) cuda.Build {
 		b.Overlay = overlaid(b.Overlay, headers)
 	}
 	return b
+}
+
+// copied are the variables of the device that the host's code copies something to before a launch, by name.
+func copied(units []*hostcode.Unit) map[string]hostrun.Symbol {
+	out := map[string]hostrun.Symbol{}
+	for _, l := range hostrun.Run(units...) {
+		for _, s := range l.Symbols {
+			if _, before := out[s.Name]; !before {
+				out[s.Name] = s
+			}
+		}
+	}
+	return out
+}
+
+// initialise gives variables of the device what the host's code copies to them: a kernel is launched without
+// that code.
+func (t *translation) initialise(source []byte) []byte {
+	lists := map[string]string{}
+	for name, s := range t.copied {
+		lists[name] = s.Initial
+	}
+	source, names := hostcode.Initialise(source, lists)
+	t.outline.Initial = nil
+	for _, name := range names {
+		t.outline.Initial = append(t.outline.Initial, t.copied[name])
+	}
+	return source
 }
 
 func overlaid(base, over map[string]string) map[string]string {

@@ -251,3 +251,44 @@ func TestOpenFile(t *testing.T) {
 		}
 	}
 }
+
+// TestConstantMemory: constant memory has the numbers that main copies to it, and a note says so; where main
+// does not show them it is zeros, and another note says that.
+func TestConstantMemory(t *testing.T) {
+	const source = `__constant__ int at[2];
+__global__ void k(int *y) { y[at[threadIdx.x]] = 1; }
+int main() {
+    int *y, h[] = {SECOND, 0};
+    cudaMemcpyToSymbol(at, h, sizeof h);
+    cudaMalloc(&y, 2 * sizeof(int));
+    k<<<1, 2>>>(y);
+}
+`
+	for second, c := range map[string]struct {
+		written int
+		note    string
+	}{
+		"1":         {2, "at has the numbers that the host's code copies to it"},
+		"unknown()": {1, "at is constant memory (__constant__) and all zeros here"},
+	} {
+		file := writeKernel(t, "k.cu", []byte(strings.Replace(source, "SECOND", second, 1)))
+		var doc report.Check
+		code, errText := documentOf(
+			t,
+			&doc,
+			"check",
+			file,
+			"--grid",
+			"1",
+			"--block",
+			"2",
+			"--arg",
+			"y=zeros:i32[2]",
+		)
+		skipWithoutNVRTC(t, code, errText)
+		if len(doc.Outputs) != 1 || doc.Outputs[0].Written == nil || *doc.Outputs[0].Written != c.written ||
+			!strings.Contains(strings.Join(doc.Build.Notes, "\n"), c.note) {
+			t.Errorf("%s: exit %d, %+v, notes %q: %s", second, code, doc.Outputs, doc.Build.Notes, errText)
+		}
+	}
+}

@@ -68,10 +68,13 @@ type Memory struct {
 	Lo, Hi int64
 }
 
-// Symbol is a variable of the device.
+// Symbol is a variable of the device that the host copies numbers to.
 type Symbol struct {
 	Name string
-	Memory
+	// Initial is the list in braces that gives it these numbers, "" where they are not known; Random reports
+	// that floating-point numbers which are not known are random ones from -1 to 1.
+	Initial string
+	Random  bool
 }
 
 // Run executes a translation unit's main, and where it has none, or it reaches no launch, each function that

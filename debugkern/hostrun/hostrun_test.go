@@ -25,7 +25,7 @@ func describe(list []Launch) string {
 			b.WriteString(" " + describeArgument(a))
 		}
 		for _, s := range l.Symbols {
-			fmt.Fprintf(&b, " %s=%s", s.Name, describeArgument(Argument{Memory: &s.Memory}))
+			fmt.Fprintf(&b, " %s=%s", s.Name, s.Initial)
 		}
 		b.WriteString("\n")
 	}
@@ -121,7 +121,7 @@ int main() {
 	cudaMemcpy(didx, idx.data(), idx.size() * sizeof(int), cudaMemcpyHostToDevice);
 	cudaMemcpyToSymbol(filt, f, sizeof f);
 	for (int rep = 0; rep < 3; ++rep) k<<<bags, 32>>>(doff + 1, didx, off[bags] - 1);
-}`, "15 k 4,1,1 32,1,1 0: int*16+4[2 3 7 9] int*36[1..50] 8 filt=float*12[0.25 0.5 0.25]\n"},
+}`, "15 k 4,1,1 32,1,1 0: int*16+4[2 3 7 9] int*36[1..50] 8 filt={float(0.25), float(0.5), float(0.25)}\n"},
 	"templates": {`
 template <typename T, int B> __global__ void k(T *x, size_t n);
 template <typename T, int B> void go(size_t n) {
@@ -154,6 +154,25 @@ int main() {
 	cudaMemcpy(x, h.data(), n * sizeof(float), cudaMemcpyHostToDevice);
 	k<<<n / 256, 256>>>(x, count);
 }`, "10 k 65536,1,1 256,1,1 0: float*67108864[?] ?\n"},
+	"constant memory": {`
+struct Tap { int at; float by; };
+__constant__ float square[2][2];
+__constant__ Tap taps[2];
+__constant__ unsigned mask;
+__device__ float noise[2];
+__global__ void k();
+int main() {
+	float flat[4] = {1, 2, 3, 4}, noisy[2];
+	Tap list[] = {{-1, 0.5f}, {1, 0.25f}};
+	unsigned m = ~0u;
+	for (float &v : noisy) v = rand() / float(RAND_MAX);
+	cudaMemcpyToSymbol(square, flat, sizeof(square));
+	cudaMemcpyToSymbol(taps, list, sizeof list);
+	cudaMemcpyToSymbol(mask, &m, sizeof m);
+	cudaMemcpyToSymbol(noise, noisy, sizeof noisy);
+	k<<<1, 32>>>();
+}`, "17 k 1,1,1 32,1,1 0: mask={4294967295ULL} noise={float(0.4109), float(0.7492)} " +
+		"square={float(1), float(2), float(3), float(4)} taps={-1, float(0.5), 1, float(0.25)}\n"},
 	"by a configuration": {`
 __global__ void k(float *x, int n);
 int main() {

@@ -1,6 +1,13 @@
 package hostrun
 
-import "slices"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // launchConfig is the struct that cudaLaunchKernelEx takes.
 var launchConfig = &ctype{form: formStruct, name: "cudaLaunchConfig_t", size: 56, align: 8, fields: []field{
@@ -123,19 +130,9 @@ func (x *execution) launched(l Launch, values []value) {
 		func(o Launch) bool { return o.Line == l.Line && o.Kernel == l.Kernel },
 	)
 	if !known {
-		for name := range x.symbols {
-			if v := x.decay(x.globals[name].load()); v.object != nil {
-				l.Symbols = append(l.Symbols, Symbol{name, memory(v)})
-			} else if p := x.globals[name]; p.object != nil {
-				l.Symbols = append(l.Symbols, Symbol{name, memory(value{object: p.object, at: p.at})})
-			}
+		for _, name := range slices.Sorted(maps.Keys(x.symbols)) {
+			l.Symbols = append(l.Symbols, symbol(name, x.globals[name]))
 		}
-		slices.SortFunc(l.Symbols, func(a, b Symbol) int {
-			if a.Name < b.Name {
-				return -1
-			}
-			return 1
-		})
 		x.launches = append(x.launches, l)
 	}
 	for _, v := range values { // a kernel may write to all that it is given
@@ -245,4 +242,60 @@ func memory(v value) (m Memory) {
 	}
 	m.Range, m.Lo, m.Hi = some && !o.endless, lo, hi
 	return m
+}
+
+// mostInitial is how many numbers of a variable are listed: constant memory has at most 64 KB.
+const mostInitial = 1 << 14
+
+// symbol is a variable of the device as the host leaves it.
+func symbol(name string, v *variable) Symbol {
+	out := Symbol{Name: name}
+	o, at := v.object, v.at
+	if o == nil {
+		o, at = v.value.object, 0
+	}
+	if o == nil {
+		return out
+	}
+	list := o.leaves(at)
+	if len(list) > mostInitial {
+		return out
+	}
+	var numbers []string
+	for i, l := range list {
+		x := l.object.load(l.at)
+		if x.state != known && l.kind.form == formFloat {
+			// the same numbers in every run
+			x = value{kind: l.kind, state: known, f: math.Round(math.Sin(float64(i+1)*12.9898)*1e4) / 1e4}
+			out.Random = true
+		}
+		text := literal(x, l.kind)
+		if text == "" {
+			return Symbol{Name: name}
+		}
+		numbers = append(numbers, text)
+	}
+	if numbers != nil {
+		out.Initial = "{" + strings.Join(numbers, ", ") + "}"
+	}
+	return out
+}
+
+// literal is a number as C++ spells it; "" where it is not known, or of a type that no list can initialise.
+func literal(v value, t *ctype) string {
+	switch {
+	case v.state != known:
+		return ""
+	case t.form == formInt && t.signed && v.i != math.MinInt64:
+		return fmt.Sprint(v.i)
+	case t.form == formInt && !t.signed:
+		return fmt.Sprintf("%dULL", uint64(v.i))
+	case math.IsNaN(v.f) || math.IsInf(v.f, 0):
+		return ""
+	case t.name == "double":
+		return fmt.Sprintf("double(%s)", strconv.FormatFloat(v.f, 'g', -1, 64))
+	case t.name == "float":
+		return fmt.Sprintf("float(%s)", strconv.FormatFloat(v.f, 'g', -1, 32))
+	}
+	return ""
 }

@@ -305,16 +305,51 @@ func (x *execution) copied(o *object) *object {
 	return &out
 }
 
+// leaf is a number of an object, or of an array or a struct in it.
+type leaf struct {
+	object *object
+	at     int64
+	kind   *ctype
+}
+
+// leaves are the numbers of an object from an element on, in the order of memory; nil where it has others
+// than numbers, or too many.
+func (o *object) leaves(from int64) (out []leaf) {
+	if o.record == nil && !o.room() {
+		return nil
+	}
+	for i := max(0, from); i < o.n; i++ {
+		kind := o.elem
+		if o.record != nil {
+			kind = o.record.fields[i].kind
+		}
+		switch {
+		case kind.scalar():
+			out = append(out, leaf{o, i, kind})
+		case o.slots[i].object != nil && kind.form != formPointer && kind.form != formVector:
+			inner := o.slots[i].object.leaves(0)
+			if inner == nil || len(out)+len(inner) > mostElements {
+				return nil
+			}
+			out = append(out, inner...)
+		default:
+			return nil
+		}
+	}
+	return out
+}
+
 // transfer copies bytes from one object to another, as cudaMemcpy does.
 func transfer(to *object, at int64, from *object, start, bytes int64) {
 	to.written = true
-	if to.elem == nil && from.elem != nil && from.elem.size > 0 {
+	if to.elem == nil && to.record == nil && from.elem != nil && from.elem.size > 0 {
 		to.become(from.elem)
 	}
-	if to.elem == nil || from.elem == nil || to.elem.size != from.elem.size ||
-		to.elem.form != from.elem.form ||
-		to.elem.size == 0 ||
-		!to.room() {
+	if to.elem == nil || from.elem == nil || !to.elem.scalar() || !from.elem.scalar() {
+		transferLeaves(to, at, from, start, bytes)
+		return
+	}
+	if to.elem.size != from.elem.size || to.elem.form != from.elem.form || !to.room() {
 		to.spoil()
 		return
 	}
@@ -329,5 +364,19 @@ func transfer(to *object, at int64, from *object, start, bytes int64) {
 			return
 		}
 		to.store(at+k, from.load(start+k))
+	}
+}
+
+// transferLeaves copies between arrays of arrays and structs, number by number.
+func transferLeaves(to *object, at int64, from *object, start, bytes int64) {
+	into, of := to.leaves(at), from.leaves(start)
+	for k := 0; bytes > 0; k++ {
+		if k >= len(into) || k >= len(of) || into[k].kind.size != of[k].kind.size ||
+			into[k].kind.form != of[k].kind.form {
+			to.spoil()
+			return
+		}
+		into[k].object.store(into[k].at, of[k].object.load(of[k].at))
+		bytes -= into[k].kind.size
 	}
 }
