@@ -3,7 +3,7 @@
 //
 //	n=1024   scale=0.125:f32   flag=true
 //	x=randn:f32[64,128]   idx=randint(0,63):i32[64]   y=unwritten:f16[64]
-//	offsets=list(0,2,3,7):i32[4]
+//	offsets=list(0,2,3,7):i32[4]   rows=main:i32[1000]
 //	w=weights.npz:w   h=h.npy:bf16   nothing=null
 //	p={0: 0.5:f32, 8: iota:i32[4]}
 //	tx=tensormap{of: x, box: [64,64], swizzle: 128B}
@@ -55,6 +55,8 @@ type Buffer struct {
 	Fill  probes.Fill
 	DType probes.DType
 	Dims  []int
+	// Main: what the source's main copies there. Its numbers are not those of Fill until somebody gives them.
+	Main bool
 }
 
 // File is an array of a NumPy file. DType is what its bits are read as; 0: the file's own.
@@ -77,8 +79,11 @@ var fills = map[string]probes.FillKind{
 	"unwritten": probes.FillUnwritten,
 }
 
+// mainSource is what the source's main copies to the memory.
+const mainSource = "main"
+
 const (
-	sourceNames = "zeros, ones, nan, inf, -inf, iota, randn, rand, randint(LO,HI), list(N,...), unwritten"
+	sourceNames = "zeros, ones, nan, inf, -inf, iota, randn, rand, randint(LO,HI), list(N,...), main, unwritten"
 	usualForms  = "a number, SOURCE:DTYPE[DIM,...] such as randn:f32[64,64], FILE.npy, FILE.npz:KEY, or null"
 	maxText     = 1 << 16
 	maxDims     = 8
@@ -122,7 +127,7 @@ func Parse(text string) (*Value, error) {
 // isSource reports whether a name is that of generated memory.
 func isSource(name string) bool {
 	_, ok := fills[name]
-	return ok || name == "randint" || name == "list"
+	return ok || name == "randint" || name == "list" || name == mainSource
 }
 
 // filePath splits a text that begins with the path of a NumPy file.
@@ -188,9 +193,11 @@ func (v *Value) typed(head, tail string) error {
 		}
 		dims = fmt.Sprintf("%d]", 1+strings.Count(head, ","))
 	}
-	b := &Buffer{DType: dtype}
-	if b.Fill, err = parseFill(head, dtype); err != nil {
-		return err
+	b := &Buffer{DType: dtype, Main: strings.TrimSpace(head) == mainSource}
+	if !b.Main {
+		if b.Fill, err = parseFill(head, dtype); err != nil {
+			return err
+		}
 	}
 	if b.Dims, err = parseDims(dims, dtype); err != nil {
 		return err

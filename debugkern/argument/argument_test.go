@@ -12,6 +12,15 @@ import (
 // TestParse: each form of a value is what it says.
 func TestParse(t *testing.T) {
 	for text, ok := range map[string]func(v *Value) bool{
+		"list(0, 2,7):i32": func(v *Value) bool {
+			return slices.Equal(v.Buffer.Fill.Values, []float64{0, 2, 7}) &&
+				slices.Equal(v.Buffer.Dims, []int{3})
+		},
+		"list(1,-2,3,4):f32[2,2]": func(v *Value) bool {
+			return v.Buffer.Fill.Values[1] == -2 && len(v.Buffer.Dims) == 2
+		},
+		"main:i32[9]": func(v *Value) bool { return v.Buffer.Main },
+
 		"1024":      func(v *Value) bool { return v.Number.Text == "1024" && v.Number.DType == 0 },
 		"-0.5:f32":  func(v *Value) bool { return v.Number.Text == "-0.5" && v.Number.DType == probes.F32 },
 		"0x10:u8":   func(v *Value) bool { return v.Number.DType == probes.U8 },
@@ -69,6 +78,9 @@ func TestMistakes(t *testing.T) {
 		"zeros:f32[0]": "from 1 on", "zeros:f32[-4]": "from 1 on", "zeros:f32[]": "from 1 on",
 		"zeros:f32[x]": "from 1 on", "zeros:f32[99999999999999]": "64 TiB",
 		"zeros:f64[4294967296,4294967296]": "64 TiB", "zeros:f32[1,1,1,1,1,1,1,1,1]": "at most 8",
+		"list(1,2):i32[3]": "2 numbers, and", "list(1,x):i32": "not a number",
+		"list(1.5):i32": "not a whole number",
+		"list(300):u8":  "does not have 300", "list(1:i32[1]": "list(N,...)", "main:i32": "has no extents",
 		"gauss:f32[4]": "unknown source", "randint(0,300):u8[4]": "does not have",
 		"nan:i32[4]": "no values of type i32", "randn:u8[4]": "no values of type u8",
 		"randint(1):i32[4]": "randint(LO,HI)", "randint(2,1):i32[4]": "no number lies between",

@@ -79,6 +79,9 @@ func matchArgs(f *ptx.Func, text scaffold.Source, given []Argument, grid, block 
 		if a.value, err = argument.Parse(g.Value); err != nil {
 			return nil, report.Usagef("--arg %s: %w", g.Name, err)
 		}
+		if err = a.takeMain(f, text); err != nil {
+			return nil, report.Usagef("--arg %s=%s: %w", g.Name, g.Value, err)
+		}
 	}
 	lacks := func(a *arg) bool { return a.value == nil && a.buffer == nil }
 	if unknown == nil && !slices.ContainsFunc(args, lacks) {
@@ -102,6 +105,29 @@ func matchArgs(f *ptx.Func, text scaffold.Source, given []Argument, grid, block 
 		missing.Example.Options = append(missing.Example.Options, "--arg", name+"="+value)
 	}
 	return nil, &report.Error{Code: report.CodeUsage, Err: missing}
+}
+
+// takeMain gives memory that has what main copies there its numbers.
+func (a *arg) takeMain(f *ptx.Func, text scaffold.Source) error {
+	values, offsets := []*argument.Value{a.value}, []int{0}
+	for i := range a.value.Fields {
+		values, offsets = append(values, a.value.Fields[i].Value), append(offsets, a.value.Fields[i].Offset)
+	}
+	for i, v := range values {
+		b := v.Buffer
+		if b == nil || !b.Main {
+			continue
+		}
+		numbers, err := text.MainNumbers(f, a.index, offsets[i], b.DType)
+		if err != nil {
+			return err
+		}
+		if n := probes.Elems(b.Dims); n != len(numbers) {
+			return fmt.Errorf("%d elements are requested, and main copies %d", n, len(numbers))
+		}
+		b.Fill = probes.Fill{Kind: probes.FillValues, Values: numbers}
+	}
+	return nil
 }
 
 // givenOf is what was given of a launch.

@@ -65,3 +65,55 @@ func TestDeclaredElements(t *testing.T) {
 		}
 	}
 }
+
+// TestMainsNumbers: memory that main copies integers to has them, of as many elements as it copies; where the
+// source does not show them, or has another number of them, that is an error.
+func TestMainsNumbers(t *testing.T) {
+	const source = `__global__ void k(const int *rows, float *y, int n) {}
+int main() {
+    int *r; float *y;
+    std::vector<int> rows(100);
+    for (int i = 0; i < 100; i++) rows[i] = i * i;
+    cudaMalloc(&r, 400);
+    cudaMalloc(&y, 40);
+    cudaMemcpy(r, rows.data(), 400, cudaMemcpyHostToDevice);
+    k<<<1, 32>>>(r, y, 10);
+}
+`
+	const text = ".version 8.0\n.target sm_90\n.address_size 64\n" +
+		".visible .entry k(.param .u64 k_0, .param .u64 k_1, .param .u32 k_2) { ret; }\n"
+	m, err := ptx.Parse("k.ptx", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := scaffold.SourceOf(hostcode.Read("k.cu", []byte(source)))
+	for value, says := range map[string]string{
+		"main:i32[100]": "", "main:i32[99]": "99 elements are requested, and main copies 100",
+		"main:f32[100]": "main copies numbers of type int there",
+	} {
+		given := []Argument{
+			{Name: "rows", Value: value},
+			{Name: "y", Value: "zeros:f32[10]"},
+			{Name: "n", Value: "10"},
+		}
+		args, err := matchArgs(m.Func("k"), of, given, probes.Dim3{1, 1, 1}, probes.Dim3{32, 1, 1})
+		if says != "" {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", value, err)
+			}
+			continue
+		}
+		if err != nil || args[0].value.Buffer.Fill.Values[99] != 99*99 {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	given := []Argument{
+		{Name: "rows", Value: "zeros:i32[1]"},
+		{Name: "y", Value: "main:f32[10]"},
+		{Name: "n", Value: "1"},
+	}
+	if _, err := matchArgs(m.Func("k"), of, given, probes.Dim3{1, 1, 1}, probes.Dim3{32, 1, 1}); err == nil ||
+		!strings.Contains(err.Error(), "does not show what main copies there before line 9") {
+		t.Errorf("memory that main does not write: %v", err)
+	}
+}

@@ -61,8 +61,11 @@ func Discover(
 		}
 		out.Given = nil
 		if doc, err := s.Scaffold(ctx, out); err == nil && doc.Computes {
-			given.Notes = append(given.Notes, "what the kernel computes is guessed from its text, with a launch that is "+
-				"guessed too, by tilescope init without --grid, --block and --arg")
+			given.Notes = append(
+				given.Notes,
+				"what the kernel computes is guessed from its text, with a launch that is "+
+					"guessed too, by tilescope init without --grid, --block and --arg",
+			)
 		}
 	}
 	if err := l.bundleViews(given, found); err != nil {
@@ -128,6 +131,15 @@ func (l *launch) refused(err error) error {
 	return err
 }
 
+// listOf are numbers as --arg has them.
+func listOf(numbers []float64) string {
+	var list []string
+	for _, n := range numbers {
+		list = append(list, strconv.FormatFloat(n, 'g', -1, 64))
+	}
+	return "list(" + strings.Join(list, ",") + ")"
+}
+
 // asWritten is the argument as a manifest has it.
 func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
 	out := scaffold.LaunchArg{
@@ -138,7 +150,11 @@ func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
 	case a.isMemory():
 		out.Dims = a.dims
 		source, _, _ := strings.Cut(a.text, ":")
-		if out.Fill = strings.TrimSpace(source); a.value == nil || a.value.File != nil {
+		if out.Fill = strings.TrimSpace(source); a.value != nil && a.value.Buffer != nil &&
+			a.value.Buffer.Main {
+			out.Fill = listOf(a.value.Buffer.Fill.Values)
+		}
+		if a.value == nil || a.value.File != nil {
 			out.Fill = ""
 			switch { // of a bundle
 			case a.init == nil:

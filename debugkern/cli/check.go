@@ -69,7 +69,7 @@ func (a *app) checkCommand() *cobra.Command {
 			"as advice. It says how much a clean result covers.\n\n" +
 			"--arg is given once for each parameter: NAME is the parameter's name in the source or the PTX, or its index from 0. A scalar is a\n" +
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
-			"randint(LO,HI), list(N,...) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}, a tensor map\n" +
+			"randint(LO,HI), list(N,...), main (what the source's main copies there) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}, a tensor map\n" +
 			"tensormap{of: NAME, box: [..], swizzle: 128B, ...}, of memory that may be no parameter. The same options may be given in the\n" +
 			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins.\n\n" +
 			"FILE.py has a kernel of Triton's, --entry, which is compiled with no GPU; in its lines # is written for //, and --set OPTION=VALUE\n" +

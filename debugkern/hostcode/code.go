@@ -52,7 +52,9 @@ type Macro struct {
 type Code struct {
 	Functions []Function
 	Records   []Record
-	Variables [][]Token // declarations at namespace scope, each without its semicolon
+	// Variables are declarations at namespace scope, each without its semicolon; names of types ("using a =
+	// b") are among them.
+	Variables [][]Token
 	Macros    []Macro
 }
 
@@ -82,7 +84,7 @@ func CodeOf(units ...*Unit) (out Code) {
 				for _, name := range d.names {
 					out.Records = append(out.Records, Record{Name: name, Body: u.tokensOf(d.open+1, d.close)})
 				}
-			case d.form == variable:
+			case d.form == variable, d.form == alias && u.str(u.code[d.head]) == "using":
 				out.Variables = append(out.Variables, u.tokensOf(d.head, d.to-1))
 			}
 		}

@@ -29,6 +29,14 @@ func (x *execution) callOf(n *node) value {
 			return x.closure(f, args)
 		}
 	}
+	if this := x.lookup("this"); this != nil && this.value.object != nil {
+		if of := this.value.object.load(0); of.kind != nil && of.kind.methods[callee.text] != nil {
+			return x.member(
+				&node{op: opMember, text: callee.text, args: []*node{{op: opName, text: "this"}}},
+				args,
+			)
+		}
+	}
 	if v, how, ok := x.call(callee.text, callee.config, args); ok {
 		if how == ended {
 			return value{lambda: endOfProgram}
@@ -136,14 +144,22 @@ func (x *execution) construct(t *ctype, args []*node) value {
 			return value{kind: t, state: known}
 		}
 		return x.convert(x.decayFor(x.value(args[0]), t), t)
-	case t.form != formStruct || t.constructed:
+	case t.form != formStruct:
 		x.unknownCall("", args)
 		return x.fresh(t)
 	}
-	if len(args) == 1 {
+	if len(args) == 1 && args[0].op != opList {
 		if v := x.item(t, args[0]); v.kind == t && v.object != nil {
 			return v
 		}
+	}
+	if t.constructed() {
+		v := x.fresh(t)
+		if _, _, ok := x.method(v, t.name, args); !ok {
+			x.unknownCall("", args)
+			v.object.spoil()
+		}
+		return v
 	}
 	v := x.fresh(t)
 	for i, a := range args {
@@ -211,12 +227,20 @@ func (x *execution) assignAll(o *object, v value) {
 
 // member calls a function of a vector or of a distribution; of anything else it may change the object.
 func (x *execution) member(callee *node, args []*node) value {
-	if callee.text == "get" && len(args) == 0 {
-		return x.value(callee.args[0]) // of a unique_ptr, of a device's pointer
-	}
 	base := x.value(callee.args[0])
+	if callee.text == "get" && len(args) == 0 && base.kind != nil && base.kind.form == formPointer {
+		return base // of a unique_ptr, of a device's pointer
+	}
 	if base.kind != nil && base.kind.form == formPointer && base.object != nil {
 		base = base.object.load(base.at)
+	}
+	if base.kind != nil && base.kind.form == formStruct && base.object != nil {
+		if v, how, ok := x.method(base, callee.text, args); ok {
+			if how == ended {
+				return value{lambda: endOfProgram}
+			}
+			return v
+		}
 	}
 	if base.kind == nil || base.kind.form != formVector && base.kind.form != formArray || base.object == nil {
 		x.unknownCall("", args)
@@ -347,6 +371,7 @@ func init() {
 	runtime = map[string]f{
 		"cudaMalloc":                  (*execution).deviceMemory,
 		"cudaMallocManaged":           (*execution).deviceMemory,
+		"cudaMallocPitch":             (*execution).pitchedMemory,
 		"cudaMallocAsync":             (*execution).deviceMemory,
 		"cudaMallocHost":              (*execution).hostMemory,
 		"cudaHostAlloc":               (*execution).hostMemory,
@@ -375,6 +400,8 @@ func init() {
 		"thrust::raw_pointer_cast":    (*execution).same,
 		"fill":                        (*execution).fillRange,
 		"iota":                        (*execution).iotaRange,
+		"sequence":                    (*execution).sequence,
+		"thrust::sequence":            (*execution).sequence,
 		"size":                        (*execution).count,
 	}
 }
@@ -429,6 +456,34 @@ func (x *execution) memory(args []*node, device bool) value {
 	}
 	p.object.store(p.at, made)
 	return success
+}
+
+// pitchedMemory is cudaMallocPitch: rows begin at multiples of 512 bytes.
+func (x *execution) pitchedMemory(args []*node) value {
+	const row = 512
+	if len(args) != 4 {
+		return success
+	}
+	pitch, width := x.value(args[1]), x.value(args[2])
+	if pitch.object == nil || width.state != known || width.i < 0 || width.i > mostBytes {
+		return x.memory(args[:2], true)
+	}
+	n := (width.i + row - 1) / row * row
+	pitch.object.store(pitch.at, integerValue(sizeType, n))
+	rows := x.value(args[3])
+	bytes := &node{op: opInt, i: -1, text: "ll"}
+	if rows.state == known && rows.i >= 0 && rows.i < mostExtent/max(1, n) {
+		bytes.i = n * rows.i
+	}
+	return x.memory([]*node{args[0], bytes}, true)
+}
+
+// sequence is thrust's: 0, 1, 2, ...
+func (x *execution) sequence(args []*node) value {
+	if len(args) == 2 {
+		args = append(args, &node{op: opInt})
+	}
+	return x.iotaRange(args)
 }
 
 func (x *execution) malloc(args []*node) value {

@@ -16,8 +16,11 @@ type ctype struct {
 	elem   *ctype // of a pointer, an array or a vector
 	n      int64  // of an array
 	fields []field
-	// constructed: a constructor of its own makes its values, which are then unknown
-	constructed bool
+	// of a struct: its functions by name, the constructors by its own, and the scope that has its template's
+	// arguments
+	methods map[string][]*function
+	bound   *scope
+	statics map[string]*node // its constants
 }
 
 type form uint8
@@ -33,6 +36,7 @@ const (
 	formStruct
 	formRange // a distribution of integers
 	formFunction
+	formOpaque // of CUDA's or of C++'s, of which nothing is needed
 )
 
 // field is a member of a struct: where it begins in bytes, and what it begins with.
@@ -144,6 +148,9 @@ func (x *execution) typeNamed(name string, args []*node) *ctype {
 	if t, ok := x.binding(name); ok {
 		return t
 	}
+	if t := x.memberType(name, args); t != nil {
+		return t
+	}
 	plain := strings.TrimPrefix(name, "::")
 	plain = strings.TrimPrefix(strings.TrimPrefix(plain, "std::"), "thrust::")
 	if t, ok := numberTypes[plain]; ok {
@@ -184,6 +191,10 @@ func (x *execution) typeNamed(name string, args []*node) *ctype {
 		return &ctype{form: formRange, name: plain, size: 8, align: 8}
 	case "complex":
 		return nil
+	case "cudaStream_t", "cudaEvent_t":
+		return &ctype{form: formOpaque, name: plain, size: 8, align: 8}
+	case "string":
+		return &ctype{form: formOpaque, name: plain, size: 32, align: 8}
 	}
 	if i := strings.LastIndex(plain, "::"); i >= 0 {
 		plain = plain[i+2:]
@@ -191,7 +202,7 @@ func (x *execution) typeNamed(name string, args []*node) *ctype {
 	if of, ok := x.aliases[plain]; ok && of != plain {
 		return x.typeNamed(of, nil)
 	}
-	return x.record(plain)
+	return x.record(plain, args)
 }
 
 // typeOf is the type that a template's argument names.
@@ -212,100 +223,4 @@ func (x *execution) resolve(t *typeName) *ctype {
 		out = pointerTo(out)
 	}
 	return out
-}
-
-// mostDepth is how deeply structs may be nested in one another.
-const mostDepth = 16
-
-// record is a struct of the source, with its fields placed as the device's compiler places them; nil where
-// the source has none, or one of its fields is not understood.
-func (x *execution) record(name string) *ctype {
-	if t, ok := x.records[name]; ok {
-		return t
-	}
-	r, ok := x.sources[name]
-	if !ok || x.depth > mostDepth {
-		return nil
-	}
-	x.records[name] = nil // while it is read: a struct that contains itself
-	x.depth++
-	defer func() { x.depth-- }()
-	p := &parser{code: join(r.Body), types: x.types, macros: x.macros}
-	t := &ctype{form: formStruct, name: name, align: 1}
-	for p.i < len(p.code) {
-		if p.at(1) == ":" && (p.at(0) == "public" || p.at(0) == "private" || p.at(0) == "protected") {
-			p.i += 2
-			continue
-		}
-		t.constructed = t.constructed || p.at(0) == name && p.at(1) == "("
-		if p.method() {
-			continue
-		}
-		d := p.declaration()
-		if d == nil || p.failed {
-			return nil
-		}
-		p.accept(";")
-		kind := x.resolve(d.kind)
-		for _, v := range d.vars {
-			of := x.declaredType(kind, d.kind, v)
-			if of == nil {
-				return nil
-			}
-			t.size = (t.size + of.align - 1) / of.align * of.align
-			t.fields = append(t.fields, field{name: v.name, kind: of, at: t.size, first: v.first})
-			t.size += of.size
-			t.align = max(t.align, of.align)
-		}
-	}
-	t.size = (t.size + t.align - 1) / t.align * t.align
-	x.records[name] = t
-	return t
-}
-
-// method leaves out a member that is no field: a function, a static, an alias, an empty declaration.
-func (p *parser) method() bool {
-	if p.accept(";") {
-		return true
-	}
-	depth, static := 0, false
-	for i := p.i; i < len(p.code); i++ {
-		switch t := p.code[i].text; t {
-		case "static", "using", "typedef", "static_assert", "template", "friend":
-			static = static || i == p.i
-		case "<":
-			depth++
-		case ">":
-			depth--
-		case "=":
-			if !static {
-				return false
-			}
-		case ";":
-			if static {
-				p.i = i + 1
-			}
-			return static
-		case "(":
-			if depth > 0 {
-				continue
-			}
-			end := p.closing(i)
-			for end < len(p.code) && p.code[end].text != "{" && p.code[end].text != ";" {
-				end++
-			}
-			if end < len(p.code) && p.code[end].text == "{" {
-				end = p.closing(end)
-			} else {
-				end++
-			}
-			p.i = min(end, len(p.code))
-			return true
-		case "{":
-			if !static {
-				return false
-			}
-		}
-	}
-	return false
 }

@@ -93,6 +93,14 @@ func (x *execution) named(n *node) value {
 	if c, ok := constants[n.text]; ok {
 		return integerValue(intType, c)
 	}
+	if v, ok := x.static(n.text, n.config); ok {
+		return v
+	}
+	for s := x.scope; s != nil; s = s.outer {
+		if s.static != nil && s.static.statics[n.text] != nil && x.depth <= mostDepth {
+			return x.constantOf(s.static, n.text)
+		}
+	}
 	return value{}
 }
 

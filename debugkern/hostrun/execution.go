@@ -26,6 +26,7 @@ type execution struct {
 	kernels   map[string]*hostcode.Kernel
 	symbols   map[string]bool // variables of the device that the host has copied something into
 	scope     *scope
+	space     *scope // has the types that aliases at namespace scope name
 	calls     int
 	depth     int
 	steps     int
@@ -36,10 +37,23 @@ type execution struct {
 
 // function is a function of the source.
 type function struct {
-	source *hostcode.Function
-	head   node // its parameters
-	body   []*statement
-	parsed bool
+	source  *hostcode.Function // nil of a struct's
+	name    string             // of a struct's
+	head    node               // its parameters
+	members []member           // of a constructor
+	body    []*statement
+	parsed  bool
+}
+
+// takes reports whether a function may be called with so many arguments.
+func (f *function) takes(n int) bool {
+	least := 0
+	for _, p := range f.head.params {
+		if p.first == nil {
+			least++
+		}
+	}
+	return n >= least && n <= len(f.head.params)
 }
 
 // variable is a variable, or an element that a reference is bound to.
@@ -66,9 +80,10 @@ func (v *variable) store(x value) {
 
 // scope has the variables of a block, and of a function's template the types.
 type scope struct {
-	outer *scope
-	vars  map[string]*variable
-	types map[string]*ctype
+	outer  *scope
+	vars   map[string]*variable
+	types  map[string]*ctype
+	static *ctype // the struct whose constants have their names here
 }
 
 func (x *execution) enter() { x.scope = &scope{outer: x.scope} }
@@ -187,10 +202,20 @@ func (x *execution) execute(s *statement) (flow, value) {
 		return broken, value{}
 	case continueStatement:
 		return continued, value{}
+	case aliasStatement:
+		x.alias(s.declared)
 	case unknownStatement:
 		x.taintNames(s.names)
 	}
 	return onward, value{}
+}
+
+// alias names a type in the scope at hand.
+func (x *execution) alias(d *declaration) {
+	if x.scope.types == nil {
+		x.scope.types = map[string]*ctype{}
+	}
+	x.scope.types[d.vars[0].name] = x.resolve(d.kind)
 }
 
 func (x *execution) choose(s *statement) (flow, value) {
@@ -320,6 +345,8 @@ func (x *execution) declareOne(kind *ctype, spelled *typeName, d declarator) {
 	switch {
 	case t == nil:
 		x.declare(d.name, &variable{})
+	case d.first == nil && t.form == formStruct && t.constructed():
+		x.declare(d.name, &variable{value: x.construct(t, nil)})
 	case d.first == nil:
 		x.declare(d.name, &variable{value: x.fresh(t)})
 	case d.call:
@@ -378,7 +405,7 @@ func (x *execution) fresh(t *ctype) value {
 			switch {
 			case f.first != nil && f.first.op == opList:
 				of = x.listed(f.kind, f.first)
-			case f.first != nil && !t.constructed:
+			case f.first != nil:
 				of = x.convert(x.value(f.first), f.kind)
 			}
 			v.object.slots = append(v.object.slots, of)
@@ -441,8 +468,8 @@ func (x *execution) listed(t *ctype, list *node) value {
 	case t.form != formStruct:
 		return x.construct(t, list.args)
 	}
-	if t.constructed {
-		return x.fresh(t)
+	if t.constructed() {
+		return x.construct(t, list.args)
 	}
 	v := x.zeroed(t)
 	next := 0
@@ -616,13 +643,7 @@ func (x *execution) call(name string, given []*node, args []*node) (value, flow,
 	}
 	for _, f := range list {
 		x.parse(f)
-		least := 0
-		for _, p := range f.head.params {
-			if p.first == nil {
-				least++
-			}
-		}
-		if len(args) < least || len(args) > len(f.head.params) {
+		if !f.takes(len(args)) {
 			continue
 		}
 		if x.calls >= mostCalls {
@@ -635,8 +656,24 @@ func (x *execution) call(name string, given []*node, args []*node) (value, flow,
 }
 
 func (x *execution) apply(f *function, given []*node, args []*node) (value, flow) {
-	inner := &scope{types: map[string]*ctype{}, vars: map[string]*variable{}}
-	for i, t := range f.source.Template {
+	return x.applyIn(x.space, value{}, f, given, args)
+}
+
+// applyIn executes a function with values for its parameters, in a scope around them: that of a struct's
+// value of, whose fields a constructor's list gives what they begin with.
+func (x *execution) applyIn(
+	outside *scope,
+	of value,
+	f *function,
+	given []*node,
+	args []*node,
+) (value, flow) {
+	inner := &scope{outer: outside, types: map[string]*ctype{}, vars: map[string]*variable{}}
+	var template []hostcode.Parameter
+	if f.source != nil {
+		template = f.source.Template
+	}
+	for i, t := range template {
 		if i < len(given) {
 			x.bind(inner, t.Name, given[i])
 		} else if _, typed := inner.types[t.Name]; !typed {
@@ -655,7 +692,7 @@ func (x *execution) apply(f *function, given []*node, args []*node) (value, flow
 			if ref != nil {
 				v = ref.load()
 			} else {
-				v = x.item(x.parameterType(f.head.types[i], f.source.Template), args[i])
+				v = x.item(x.parameterType(f.head.types[i], template), args[i])
 			}
 			deduce(inner, f.head.types[i], v.kind)
 		}
@@ -681,6 +718,7 @@ func (x *execution) apply(f *function, given []*node, args []*node) (value, flow
 			x.declare(d.name, &variable{value: x.clone(values[i])})
 		}
 	}
+	x.begun(of, f.members)
 	how, v := x.run(f.body)
 	x.scope = outer
 	x.calls--

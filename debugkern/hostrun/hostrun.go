@@ -122,8 +122,14 @@ func newExecution(units []*hostcode.Unit, kernels []*hostcode.Kernel) *execution
 	}
 	for _, r := range code.Records {
 		x.types[r.Name] = true
-		if r.Template == nil {
-			x.sources[r.Name] = r
+		x.sources[r.Name] = r
+		for i := 0; i+2 < len(r.Body); i++ {
+			if r.Body[i].Text == "using" && r.Body[i+2].Text == "=" {
+				x.types[r.Body[i+1].Text] = true
+			}
+		}
+		for _, p := range r.Template {
+			x.types[p.Name] = x.types[p.Name] || typed(p)
 		}
 	}
 	for _, m := range code.Macros {
@@ -139,9 +145,7 @@ func newExecution(units []*hostcode.Unit, kernels []*hostcode.Kernel) *execution
 		f := &code.Functions[i]
 		x.functions[f.Name] = append(x.functions[f.Name], &function{source: f})
 		for _, t := range f.Template {
-			if strings.HasPrefix(t.Type, "typename") || strings.HasPrefix(t.Type, "class") {
-				x.types[t.Name] = true
-			}
+			x.types[t.Name] = x.types[t.Name] || typed(t)
 		}
 	}
 	for _, k := range kernels {
@@ -156,6 +160,11 @@ func newExecution(units []*hostcode.Unit, kernels []*hostcode.Kernel) *execution
 	}
 	x.variables(code.Variables)
 	return x
+}
+
+// typed reports a template's parameter that is a type.
+func typed(p hostcode.Parameter) bool {
+	return strings.HasPrefix(p.Type, "typename") || strings.HasPrefix(p.Type, "class")
 }
 
 // guarded evaluates a constant.
@@ -177,6 +186,9 @@ func (x *execution) variables(list [][]hostcode.Token) {
 			types:  x.types,
 			macros: x.macros,
 		}
+		if p.alias(x) {
+			continue
+		}
 		d := p.declaration()
 		if d == nil || p.failed {
 			continue
@@ -188,6 +200,7 @@ func (x *execution) variables(list [][]hostcode.Token) {
 		}
 		x.scope.vars = nil
 	}
+	x.space = x.scope
 }
 
 // rescue ends an execution that takes too long.
@@ -212,7 +225,7 @@ func (x *execution) main(name string) (ok bool) {
 			ok = false
 		}
 	}()
-	x.scope, x.calls, x.loops = &scope{}, 0, 0
+	x.scope, x.calls, x.loops = &scope{outer: x.space}, 0, 0
 	for _, f := range x.functions[name] {
 		x.parse(f)
 		x.enter()

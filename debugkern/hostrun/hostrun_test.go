@@ -173,6 +173,47 @@ int main() {
 	k<<<1, 32>>>();
 }`, "17 k 1,1,1 32,1,1 0: mask={4294967295ULL} noise={float(0.4109), float(0.7492)} " +
 		"square={float(1), float(2), float(3), float(4)} taps={-1, float(0.5), 1, float(0.25)}\n"},
+	"classes": {`
+template <typename T> class Buffer {
+	T *data_ = nullptr;
+	size_t count_;
+public:
+	static constexpr int Align = 256;
+	explicit Buffer(size_t count) : count_(count) { check(cudaMalloc(&data_, bytes())); }
+	Buffer(const Buffer &) = delete;
+	~Buffer() { cudaFree(data_); }
+	size_t bytes() const { return count_ * sizeof(T); }
+	T *get() { return this->data_; }
+};
+struct Problem {
+	int rows = 3, cols{5};
+	int size() const { return rows * cols; }
+	dim3 grid() const { return dim3((cols + 3) / 4, rows); }
+};
+__global__ void k(float *x, short *y, Problem p, char *z);
+int main() {
+	Problem p;
+	p.cols = 9;
+	Buffer<float> x(p.size());
+	Buffer<short> y{7};
+	char *z; size_t pitch;
+	cudaMallocPitch((void **)&z, &pitch, 600, 2);
+	k<<<p.grid(), 64, pitch>>>(x.get(), y.get(), p, z);
+}`, "26 k 3,3,1 64,1,1 1024: float*108 short*14 Problem(8){rows@0 int 3, cols@4 int 9} char*2048\n"},
+	"constants of types": {`
+template <int BM, int BK> struct Tile {
+	static constexpr int kPad = 8, kThreads = BM * 2;
+	static constexpr size_t kBytes = (BK + kPad) * sizeof(short);
+	using Element = short;
+};
+using Cfg = Tile<64, 32>;
+template <class C> __global__ void k(typename C::Element *x, int n);
+int main() {
+	using T = Tile<16, 8>;
+	Cfg::Element *x;
+	cudaMalloc(&x, 10 * sizeof(T::Element));
+	k<Cfg><<<T::kPad, Cfg::kThreads, Tile<4, 4>::kBytes>>>(x, T::kThreads);
+}`, "13 k 8,1,1 128,1,1 24: short*20 32\n"},
 	"by a configuration": {`
 __global__ void k(float *x, int n);
 int main() {

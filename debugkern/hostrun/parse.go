@@ -2,6 +2,7 @@ package hostrun
 
 import (
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/hostcode"
 )
@@ -87,6 +88,7 @@ const (
 	returnStatement
 	breakStatement
 	continueStatement
+	aliasStatement // of a type
 	unknownStatement
 )
 
@@ -280,6 +282,16 @@ func (p *parser) known() *statement {
 		p.expect(";")
 	case p.accept("continue"):
 		s.kind = continueStatement
+		p.expect(";")
+	case word == "using" && p.kind(1) == hostcode.Word && p.at(2) == "=":
+		s.kind = aliasStatement
+		s.declared = &declaration{vars: []declarator{{name: p.at(1)}}}
+		p.types[p.at(1)] = true
+		p.i += 3
+		if s.declared.kind = p.typeName(); s.declared.kind == nil {
+			p.failed = true
+			break
+		}
 		p.expect(";")
 	case word == "using" || word == "typedef" || word == "static_assert":
 		p.failed = true // of no consequence for a value
@@ -542,6 +554,7 @@ func (p *parser) typeName() *typeName {
 
 // isType reports whether a name is that of a type.
 func (p *parser) isType(name string) bool {
+	name = name[strings.LastIndexByte(name, ':')+1:]
 	return slices.Contains(builtinTypes, name) || p.types[name] || vectorType.MatchString(name)
 }
 

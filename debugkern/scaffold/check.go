@@ -130,7 +130,9 @@ func sourceOf(a probes.Arg) string {
 		return "iota"
 	case a.Fill.Kind == probes.FillRandInt:
 		return fmt.Sprintf("randint(%d,%d)", a.Fill.Lo, a.Fill.Hi)
-	case a.Fill.Kind == probes.FillValues && len(list) <= mostListed:
+	case a.Fill.Kind == probes.FillValues && len(list) > mostListed:
+		return "main" // a manifest of init's lists nothing else
+	case a.Fill.Kind == probes.FillValues:
 		var numbers []string
 		for _, n := range list {
 			numbers = append(numbers, fmt.Sprint(n))

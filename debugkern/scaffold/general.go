@@ -83,6 +83,7 @@ func (g *general) settle() {
 	g.pointers()
 	g.takePassed()
 	g.takeAllocated()
+	g.orderSides()
 }
 
 // taken are names that a dimension cannot have: positions, loops, functions of expressions.

@@ -135,6 +135,20 @@ func (g *general) takeAllocated() {
 	}
 }
 
+// orderSides puts the side last that the kernel's index steps over, where cudaMalloc has it first: "pitch *
+// h" are h rows of pitch elements where the index is y * pitch + x.
+func (g *general) orderSides() {
+	for i := range g.params {
+		list, step := sides(g.args[i]), g.stride(i)
+		if !g.passedExtents || len(list) != 2 || step == "" || g.indices.shapeOf(i) != nil {
+			continue
+		}
+		if n := g.inShape(step); g.inShape(list[0]) == n && g.inShape(list[1]) != n {
+			g.args[i] = bracketed([]string{list[1], list[0]})
+		}
+	}
+}
+
 // sides are the extents of a pointer as the manifest has them in brackets.
 func sides(text string) (list []string) {
 	for _, d := range splitArguments(strings.Trim(text, "[]")) {

@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/hostrun"
+	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
 
@@ -91,10 +93,43 @@ func contents(m *hostrun.Memory, t probes.DType) string {
 			list = append(list, fmt.Sprint(n))
 		}
 		return "list(" + strings.Join(list, ",") + ")"
+	case m.Ints != nil:
+		return "main"
 	case m.Range:
 		return fmt.Sprintf("randint(%d,%d)", m.Lo, m.Hi)
 	}
 	return ""
+}
+
+// MainNumbers are the numbers of a type that a source's main copies to the memory of a parameter before it
+// launches an entry, or to that of a pointer at an offset in a struct. The error says why there are none.
+func (s Source) MainNumbers(f *ptx.Func, index, offset int, t probes.DType) ([]float64, error) {
+	v := s.view(f)
+	if v.ran == nil || index >= len(v.ran.Args) {
+		return nil, errors.New("the source does not show how main launches this kernel")
+	}
+	a := v.ran.Args[index]
+	m := a.Memory
+	if a.Struct != nil {
+		for _, field := range a.Struct.Fields {
+			if field.At == int64(offset) {
+				m = field.Argument.Memory
+			}
+		}
+	}
+	switch {
+	case m == nil || m.Ints == nil && m.Floats == nil:
+		return nil, fmt.Errorf("the source does not show what main copies there before line %d", v.ran.Line)
+	case t.Float() != (m.Floats != nil):
+		return nil, fmt.Errorf("main copies numbers of type %s there", m.Type)
+	case m.Floats != nil:
+		return m.Floats, nil
+	}
+	out := make([]float64, len(m.Ints))
+	for i, n := range m.Ints {
+		out[i] = float64(n)
+	}
+	return out, nil
 }
 
 func alike[T int64 | float64](list []T, n T) bool {
@@ -111,11 +146,24 @@ func counts(list []int64) bool {
 	return len(list) > 1
 }
 
-// madeUp reports memory whose numbers the host's code computes and an option does not have: a sorted list
-// that is too long, values of floating-point numbers.
+// madeUp reports memory that does not have the numbers of the host's code.
 func madeUp(m *hostrun.Memory, t probes.DType, source string) bool {
-	return source != contents(m, t) && (m.Written || source != "zeros") ||
-		m.Ints != nil && strings.HasPrefix(source, "randint")
+	return source != contents(m, t) && (m.Written || source != "zeros")
+}
+
+// mostFilled is how many numbers of a buffer a manifest lists.
+const mostFilled = 1 << 13
+
+// asFill is a source of memory as a manifest has it: what main copies there is a list, or, where that would
+// be too long, numbers of the same range.
+func asFill(m *hostrun.Memory, source string) string {
+	if source != "main" {
+		return filled(source)
+	}
+	if len(m.Ints) > mostFilled {
+		return filled(fmt.Sprintf("randint(%d, %d)", m.Lo, m.Hi))
+	}
+	return strings.ReplaceAll(fmt.Sprint(m.Ints), " ", ", ")
 }
 
 // filled is a source of memory as a manifest has it: list(1,2) is a list.
@@ -271,10 +319,10 @@ func structure(s *hostrun.Struct) (value string, shown bool) {
 			source := contents(m, t)
 			switch {
 			case source != "":
+			case t.Float():
+				source = "randn" // the text does not show which of them the kernel writes to
 			case !m.Written:
 				source = "zeros"
-			case t.Float():
-				source = "randn"
 			default:
 				source = strings.ReplaceAll(integers(t), " ", "")
 			}

@@ -256,7 +256,7 @@ func (g *general) passedField(s *hostrun.Struct, f Field) string {
 		t,
 		elements(m, t),
 		role,
-		filled(source),
+		asFill(m, source),
 	)
 }
 
@@ -270,7 +270,7 @@ func (g *general) pointer(i int, field string) {
 	}
 	role := "input" + fill(g.dtype(i))
 	if source := g.left(i); source != "" && g.given == nil && !g.dtype(i).Float() {
-		role = "input, fill: " + filled(source)
+		role = "input, fill: " + asFill(g.argument(i).Memory, source)
 	}
 	var given LaunchArg
 	if g.given != nil {
@@ -311,7 +311,7 @@ func (g *general) before(i int) string {
 		return filled(g.given.Args[i].Fill)
 	}
 	if source := g.left(i); source != "" {
-		return filled(source)
+		return asFill(g.argument(i).Memory, source)
 	}
 	switch p := g.params[i]; {
 	case p.Written && !p.Loaded:
