@@ -37,6 +37,9 @@ type Function struct {
 type Record struct {
 	Name     string
 	Template []Parameter
+	Bases    []string // what it is derived from
+	Align    string   // the argument of alignas or __align__, "" where it has none
+	Union    bool
 	Body     []Token // between the braces
 }
 
@@ -52,16 +55,28 @@ type Macro struct {
 type Code struct {
 	Functions []Function
 	Records   []Record
+	Enums     []string
 	// Variables are declarations at namespace scope, each without its semicolon; names of types ("using a =
 	// b") are among them.
 	Variables [][]Token
 	Macros    []Macro
 }
 
-// CodeOf returns the code of a translation unit in order. A macro that several lines define is left out.
+// CodeOf returns the code of a translation unit in order, as a compiler of the host's code sees it: without
+// what conditions of the preprocessor leave out. What depends on a condition that is not known is a statement
+// that names what it may change and is none of C++. A macro that several lines define is left out.
 func CodeOf(units ...*Unit) (out Code) {
 	x := newExtraction(Options{}, units)
-	for _, u := range units {
+	for i, u := range units {
+		others := map[string]string{}
+		for k, o := range units {
+			for name, m := range o.macros {
+				if k != i && !m.call {
+					others[name] = strings.Join(m.words, " ")
+				}
+			}
+		}
+		u.seen = u.presences(others)
 		for _, d := range u.decls {
 			switch {
 			case d.form == function && d.open >= 0 && len(d.names) > 0 &&
@@ -76,10 +91,13 @@ func CodeOf(units ...*Unit) (out Code) {
 				out.Functions = append(out.Functions, f)
 			case d.form == class && d.open >= 0 && len(d.names) > 0 && d.members != nil:
 				r := Record{Name: d.names[0], Body: u.tokensOf(d.open+1, d.close)}
+				u.head(d, &r)
 				if d.template[1] > d.template[0] {
 					r.Template = u.parameters(d.template[0], d.template[1])
 				}
 				out.Records = append(out.Records, r)
+			case d.form == class && d.open >= 0 && u.enumName(d) != "":
+				out.Enums = append(out.Enums, u.enumName(d))
 			case d.form == alias && d.open >= 0: // typedef struct { ... } Name;
 				for _, name := range d.names {
 					out.Records = append(out.Records, Record{Name: name, Body: u.tokensOf(d.open+1, d.close)})
@@ -98,15 +116,82 @@ func CodeOf(units ...*Unit) (out Code) {
 	return out
 }
 
+// enumName is the name of an enumeration, "" of what is none, or has no name.
+func (u *Unit) enumName(d *decl) string {
+	for i := d.head; i < d.open; i++ {
+		if u.str(u.code[i]) != "enum" {
+			continue
+		}
+		for i++; i < d.open; i++ {
+			if w := u.str(u.code[i]); u.code[i].kind == ident && w != "class" && w != "struct" {
+				return w
+			}
+		}
+	}
+	return ""
+}
+
+// head reads what stands before a record's brace: its bases and its alignment.
+func (u *Unit) head(d *decl, r *Record) {
+	p := &splitter{u: u}
+	colon := false
+	for i := d.head; i < d.open; i++ {
+		switch w := p.text(i); {
+		case w == "union":
+			r.Union = true
+		case (w == "alignas" || w == "__align__") && p.text(i+1) == "(" && u.pairs[i+1] > 0:
+			r.Align = u.span(i+2, u.pairs[i+1])
+			i = u.pairs[i+1]
+		case w == ":":
+			colon = true
+		case colon && u.code[i].kind == ident && !slices.Contains(nameWords, w):
+			r.Bases = append(r.Bases, w)
+			if p.text(i+1) == "<" {
+				i = p.angles(i+1) - 1
+			}
+		}
+	}
+}
+
+// tokensOf are the tokens of a part of the code that a compiler of the host's code sees. What it sees under a
+// condition that is not known is replaced by a statement that no parser understands, with the names in it.
 func (u *Unit) tokensOf(from, to int) []Token {
 	var out []Token
+	unsure := false
+	end := func(line int) {
+		if unsure {
+			out = append(out, Token{Punctuation, ";", line, false})
+			unsure = false
+		}
+	}
 	for i := max(from, 0); i < min(to, len(u.code)); i++ {
 		t := u.code[i]
-		out = append(
-			out,
-			Token{tokenKinds[t.kind], u.str(t), u.line(t.start), i > from && u.code[i-1].end == t.start},
-		)
+		state := present
+		if i < len(u.seen) {
+			state = u.seen[i]
+		}
+		switch {
+		case state == absent:
+		case state == uncertain && t.kind == ident:
+			if !unsure {
+				out = append(
+					out,
+					Token{Word, "goto", u.line(t.start), false},
+					Token{Punctuation, "@", u.line(t.start), false},
+				)
+			}
+			unsure = true
+			out = append(out, Token{Word, u.str(t), u.line(t.start), false})
+		case state == uncertain:
+		default:
+			end(u.line(t.start))
+			out = append(
+				out,
+				Token{tokenKinds[t.kind], u.str(t), u.line(t.start), i > from && u.code[i-1].end == t.start},
+			)
+		}
 	}
+	end(0)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package hostrun
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -183,6 +184,8 @@ func (x *execution) typeNamed(name string, args []*node) *ctype {
 				return arrayOf(elem, n.i)
 			}
 		}
+	case "pair", "tuple":
+		return x.tuple(plain, args)
 	case "unique_ptr":
 		if len(args) > 0 {
 			return pointerTo(x.typeOf(args[0]))
@@ -203,6 +206,31 @@ func (x *execution) typeNamed(name string, args []*node) *ctype {
 		return x.typeNamed(of, nil)
 	}
 	return x.record(plain, args)
+}
+
+// tuple is a struct of a pair's or a tuple's parts; nil where the type of one is not known.
+func (x *execution) tuple(name string, args []*node) *ctype {
+	t := &ctype{form: formStruct, name: name, align: 1}
+	for i, a := range args {
+		part := x.typeOf(a)
+		if part == nil || part.align == 0 {
+			return nil
+		}
+		f := field{name: fmt.Sprint(i), kind: part}
+		if name == "pair" && i < 2 {
+			f.name = []string{"first", "second"}[i]
+		}
+		t.add(f)
+	}
+	t.size = (t.size + t.align - 1) / t.align * t.align
+	return t
+}
+
+// add places a field behind the others.
+func (t *ctype) add(f field) {
+	f.at = (t.size + f.kind.align - 1) / f.kind.align * f.kind.align
+	t.fields = append(t.fields, f)
+	t.size, t.align = f.at+f.kind.size, max(t.align, f.kind.align)
 }
 
 // typeOf is the type that a template's argument names.

@@ -202,6 +202,8 @@ func (x *execution) execute(s *statement) (flow, value) {
 		return broken, value{}
 	case continueStatement:
 		return continued, value{}
+	case switchStatement:
+		return x.selectCase(s)
 	case aliasStatement:
 		x.alias(s.declared)
 	case unknownStatement:
@@ -233,6 +235,45 @@ func (x *execution) choose(s *statement) (flow, value) {
 	x.taint(s.body)
 	x.taint(s.otherwise)
 	return onward, value{}
+}
+
+// selectCase executes a switch from the label on that its value has.
+func (x *execution) selectCase(s *statement) (flow, value) {
+	x.enter()
+	defer x.leave()
+	if s.declared != nil {
+		x.declareAll(s.declared)
+	}
+	v := x.value(s.cond)
+	from := -1
+	for i, b := range s.body {
+		if b.kind != caseStatement {
+			continue
+		}
+		if b.cond == nil {
+			if from < 0 {
+				from = i
+			}
+			continue
+		}
+		same, ok := x.operate("==", v, x.value(b.cond)).truth()
+		if !ok {
+			x.taint(s.body)
+			return onward, value{}
+		}
+		if same {
+			from = i
+			break
+		}
+	}
+	if from < 0 {
+		return onward, value{}
+	}
+	how, out := x.run(s.body[from:])
+	if how == broken {
+		return onward, value{}
+	}
+	return how, out
 }
 
 // loop executes a loop. One that takes too long, or whose condition is not known, leaves what it assigns
@@ -298,7 +339,9 @@ func (x *execution) overRange(s *statement) (flow, value) {
 	for i := range over.object.n {
 		x.step()
 		x.enter()
-		if d.refers {
+		if s.declared.bound {
+			x.declareParts(s.declared, over.object.load(i))
+		} else if d.refers {
 			x.declare(d.name, &variable{object: over.object, at: i})
 		} else {
 			x.declare(d.name, &variable{value: x.clone(over.object.load(i))})
@@ -317,9 +360,27 @@ func (x *execution) overRange(s *statement) (flow, value) {
 
 // declareAll declares the variables of a declaration.
 func (x *execution) declareAll(d *declaration) {
+	if d.bound {
+		x.declareParts(d, x.value(d.vars[0].first))
+		return
+	}
 	kind := x.resolve(&typeName{name: d.kind.name, args: d.kind.args})
 	for _, v := range d.vars {
 		x.declareOne(kind, d.kind, v)
+	}
+}
+
+// declareParts declares structured bindings: the fields of a struct, or the elements of an array.
+func (x *execution) declareParts(d *declaration, of value) {
+	if of.object != nil && of.kind != nil && of.kind.form != formPointer && !d.vars[0].refers {
+		of = x.clone(of)
+	}
+	for i, v := range d.vars {
+		if of.object == nil || of.kind == nil || of.kind.form == formPointer || int64(i) >= of.object.n {
+			x.declare(v.name, &variable{})
+			continue
+		}
+		x.declare(v.name, &variable{object: of.object, at: int64(i)})
 	}
 }
 

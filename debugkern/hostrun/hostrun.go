@@ -120,6 +120,9 @@ func newExecution(units []*hostcode.Unit, kernels []*hostcode.Kernel) *execution
 	for name := range x.aliases {
 		x.types[name] = true
 	}
+	for _, name := range code.Enums {
+		x.types[name], x.aliases[name] = true, "int"
+	}
 	for _, r := range code.Records {
 		x.types[r.Name] = true
 		x.sources[r.Name] = r

@@ -214,6 +214,44 @@ int main() {
 	cudaMalloc(&x, 10 * sizeof(T::Element));
 	k<Cfg><<<T::kPad, Cfg::kThreads, Tile<4, 4>::kBytes>>>(x, T::kThreads);
 }`, "13 k 8,1,1 128,1,1 24: short*20 32\n"},
+	"conditions": {`
+#ifndef BLOCK
+#define BLOCK 96
+#endif
+#ifdef DEBUG
+const int rows = 1;
+#else
+const int rows = 6;
+#endif
+enum Kind { F16, F32 };
+struct Base { int n; };
+struct alignas(16) Derived : Base { float *p; };
+union Bits { float f; unsigned u; };
+__global__ void k(Derived d, int a, int b, int c, Bits e);
+void go(Kind kind, int n) {
+	int a = 0;
+	switch (kind) {
+	case F16: a += 1;
+	case F32: a += 2; break;
+	default: a = 9;
+	}
+	int m = 1;
+#if CUDART_VERSION >= 12000
+	m = 2;
+#endif
+	Derived d; d.n = n;
+	cudaMalloc(&d.p, n * 4);
+	Bits e;
+#if defined(BLOCK) && BLOCK > 64 || 0
+	k<<<rows, BLOCK>>>(d, a, m, n, e);
+#else
+	k<<<1, 1>>>(d, a, m, n, e);
+#endif
+}
+int main() {
+	std::vector<std::pair<int, Kind>> cases = {{5, F32}, {7, F16}};
+	for (const auto &[n, kind] : cases) go(kind, n);
+}`, "30 k 6,1,1 96,1,1 0: Derived(16){n@0 int 5, p@8 float float*20} 2 ? 5 ?\n"},
 	"by a configuration": {`
 __global__ void k(float *x, int n);
 int main() {

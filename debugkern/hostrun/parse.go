@@ -88,14 +88,17 @@ const (
 	returnStatement
 	breakStatement
 	continueStatement
-	aliasStatement // of a type
+	aliasStatement  // of a type
+	switchStatement // of cond; its body has the labels
+	caseStatement   // cond is nil for default
 	unknownStatement
 )
 
 // declaration declares variables of a type.
 type declaration struct {
-	kind *typeName
-	vars []declarator
+	kind  *typeName
+	vars  []declarator
+	bound bool // vars are the parts of one value, which the first of them begins with
 }
 
 // declarator is one variable: its pointers and extents, and what it begins with.
@@ -271,6 +274,21 @@ func (p *parser) known() *statement {
 		s.cond = p.expression()
 		p.expect(")")
 		p.accept(";")
+	case p.accept("switch"):
+		s.kind = switchStatement
+		p.expect("(")
+		p.condition(s)
+		p.expect("{")
+		s.body = p.statements()
+		p.failed = false
+		p.expect("}")
+	case p.accept("case"):
+		s.kind = caseStatement
+		s.cond = p.binary(1, nil)
+		p.expect(":")
+	case word == "default" && p.at(1) == ":":
+		s.kind = caseStatement
+		p.i += 2
 	case p.accept("return"):
 		s.kind = returnStatement
 		if p.at(0) != ";" {
@@ -350,7 +368,7 @@ func (p *parser) loop(s *statement) {
 	p.expect("(")
 	from := p.i
 	if s.declared = p.declaration(); s.declared != nil {
-		if len(s.declared.vars) == 1 && p.accept(":") {
+		if (len(s.declared.vars) == 1 || s.declared.bound) && p.accept(":") {
 			s.kind = rangeStatement
 			s.cond = p.initial()
 			p.expect(")")
@@ -375,23 +393,9 @@ func (p *parser) loop(s *statement) {
 	s.body = p.branch()
 }
 
-var storage = []string{
-	"const",
-	"static",
-	"constexpr",
-	"volatile",
-	"inline",
-	"extern",
-	"register",
-	"thread_local",
-	"__restrict__",
-	"__constant__",
-	"__device__",
-	"__managed__",
-	"typename",
-	"struct",
-	"mutable",
-}
+var storage = []string{"const", "static", "constexpr", "volatile", "inline", "extern", "register",
+	"thread_local", "__restrict__", "__constant__", "__device__", "__managed__", "typename", "struct", "enum",
+	"mutable", "virtual", "explicit"}
 
 var builtinTypes = []string{
 	"void",
@@ -436,7 +440,7 @@ var wordsOfNumbers = []string{"short", "int", "long", "unsigned", "signed", "cha
 func (p *parser) declaration() *declaration {
 	from := p.i
 	kind := p.typeName()
-	if kind == nil || !p.declares() {
+	if kind == nil || !p.declares() && !(kind.name == "auto" && p.at(0) == "[") {
 		p.i, p.failed = from, false
 		return nil
 	}
@@ -455,9 +459,9 @@ func (p *parser) declaration() *declaration {
 			}
 			p.i++
 		}
-		if p.accept("[") { // structured bindings
-			p.i, p.failed = from, true
-			return nil
+		if first && p.accept("[") {
+			out.bind(p, d.refers)
+			return out
 		}
 		if p.kind(0) != hostcode.Word {
 			p.failed = true
@@ -472,6 +476,26 @@ func (p *parser) declaration() *declaration {
 		}
 	}
 	return out
+}
+
+// bind reads structured bindings behind their opening bracket: auto [a, b] = x.
+func (d *declaration) bind(p *parser, refers bool) {
+	d.bound = true
+	for p.kind(0) == hostcode.Word {
+		d.vars = append(d.vars, declarator{name: p.at(0), refers: refers})
+		p.i++
+		if !p.accept(",") {
+			break
+		}
+	}
+	p.expect("]")
+	if d.vars == nil {
+		p.failed = true
+		return
+	}
+	if p.at(0) != ":" {
+		p.initialOf(&d.vars[0])
+	}
 }
 
 // initialOf reads the extents of a variable and what it begins with.

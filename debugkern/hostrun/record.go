@@ -1,6 +1,7 @@
 package hostrun
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +24,9 @@ func (x *execution) record(name string, args []*node) *ctype {
 	r, ok := x.sources[name]
 	if !ok || x.depth > mostDepth {
 		return x.records[name]
+	}
+	if r.Union {
+		return nil
 	}
 	bound := &scope{outer: x.space, types: map[string]*ctype{}, vars: map[string]*variable{}}
 	key := name
@@ -48,6 +52,17 @@ func (x *execution) record(name string, args []*node) *ctype {
 	defer func() { x.scope, x.depth = outer, x.depth-1 }()
 	t := &ctype{form: formStruct, name: name, align: 1, methods: map[string][]*function{}, bound: bound,
 		statics: map[string]*node{}}
+	for _, base := range r.Bases {
+		of := x.record(base, nil)
+		if of == nil || len(r.Bases) > 1 {
+			return nil
+		}
+		t.fields, t.size, t.align = slices.Clone(of.fields), of.size, of.align
+		for name, list := range of.methods {
+			t.methods[name] = slices.Clone(list)
+		}
+		maps.Copy(t.statics, of.statics)
+	}
 	p := &parser{code: join(r.Body), types: x.types, macros: x.macros}
 	for p.i < len(p.code) {
 		if p.at(1) == ":" && (p.at(0) == "public" || p.at(0) == "private" || p.at(0) == "protected") {
@@ -66,6 +81,14 @@ func (x *execution) record(name string, args []*node) *ctype {
 		if !x.field(t, p) {
 			return nil
 		}
+	}
+	if r.Align != "" {
+		q := &parser{code: join(hostcode.TokensOf(r.Align)), types: x.types, macros: x.macros}
+		v := x.value(q.expression())
+		if q.failed || v.state != known || v.i < 1 || v.i > 1<<12 {
+			return nil
+		}
+		t.align = max(t.align, v.i)
 	}
 	t.size = (t.size + t.align - 1) / t.align * t.align
 	x.records[key] = t
@@ -178,10 +201,7 @@ func (x *execution) field(t *ctype, p *parser) bool {
 		if of == nil || of.align == 0 {
 			return false
 		}
-		t.size = (t.size + of.align - 1) / of.align * of.align
-		t.fields = append(t.fields, field{name: v.name, kind: of, at: t.size, first: v.first})
-		t.size += of.size
-		t.align = max(t.align, of.align)
+		t.add(field{name: v.name, kind: of, first: v.first})
 	}
 	return true
 }

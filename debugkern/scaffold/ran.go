@@ -228,7 +228,7 @@ func (g *general) ranValue(i int) (value string, shown bool) {
 	case !p.Pointer:
 		value = number(a, p.DType)
 		return value, value != ""
-	case a.Memory == nil:
+	case a.Memory == nil || strings.Count(p.Declared, "*") > 1: // of pointers: no option has such memory
 		return "", false
 	}
 	t := g.dtype(i)
