@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -378,6 +379,37 @@ type Fill struct {
 	Kind   FillKind
 	Lo, Hi int64     // of FillRandInt: from Lo to Hi, both included
 	Values []float64 // of FillValues: one for each element, row-major
+}
+
+// Text is the rule in words: "random from 0 to 8", "zeros".
+func (f Fill) Text() string {
+	switch f.Kind {
+	case FillRandn, FillBelow, FillAbove, FillLarge:
+		return "random, normally distributed"
+	case FillRand:
+		return "random from 0 to 1"
+	case FillRandInt:
+		return fmt.Sprintf("random from %d to %d", f.Lo, f.Hi)
+	case FillZeros:
+		return "zeros"
+	case FillOnes:
+		return "ones"
+	case FillIota:
+		return "0, 1, 2, …"
+	case FillNaN:
+		return "NaN"
+	case FillInf:
+		return "infinity"
+	case FillNegInf:
+		return "minus infinity"
+	case FillUnwritten:
+		return "not written"
+	case FillValues:
+		return "listed numbers"
+	case FillComputed:
+		return "computed"
+	}
+	return ""
 }
 
 // Computed is the computation of inputs from others: a plan whose stages are cut out of the arguments that

@@ -70,7 +70,7 @@ args:
 func TestReferenceOfArgument(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		d, m, _ := compared(t, size[0], size[1], "reference: {npz: ref.npz}")
-		says(t, m, "ARGUMENTS", "DIVERGE", "guilty out", "wrong 1", "verdict")
+		says(t, m, "ARGUMENTS", "DIVERGE", "guilty out", "wrong 1", "verdict", "before  ones")
 		lacks(t, m, "no reference", "NO ERROR", "kv")
 		d.Press("2")
 		says(t, m, "REFERENCE", "ERROR", "out[2]", "256.00", "257.00")

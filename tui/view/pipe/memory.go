@@ -42,7 +42,8 @@ func (p *Pane) memoryLine(r row, w int) string {
 	l.Add(name, p.Theme.Fit(r.plan.Stage.String(), argumentWidth-2)).Pad(argumentWidth)
 	l.Add(p.Theme.Dim, p.Theme.Fit(cell.TypeText(r.plan), typeWidth-1)).Pad(argumentWidth + typeWidth)
 	if r.plan.Capture.Before {
-		return l.Add(p.Theme.Dim, "before").Done()
+		return l.Add(p.Theme.Dim, "before").Pad(argumentWidth+typeWidth+8).
+			Add(p.Theme.Dim, p.Theme.Fit(contents(p.data.Plan, r.plan.Capture.Output), l.Left())).Done()
 	}
 	l.Add(p.Theme.Text, "after").Pad(argumentWidth + typeWidth + 8)
 	switch o := p.outputOf(r); {
@@ -63,6 +64,25 @@ func (p *Pane) memoryLine(r row, w int) string {
 			Add(p.Theme.Notice, p.Theme.Fit(view.ChangeText(p.data.Plan, c), l.Left()))
 	}
 	return l.Done()
+}
+
+// contents is what an argument holds before the launch, by the rule that makes it; "" for none.
+func contents(plan *probes.Plan, name string) string {
+	for i := range plan.Args {
+		a := &plan.Args[i]
+		if a.Name != name {
+			continue
+		}
+		fill := a.Fill
+		if in := plan.Input(name); in != nil {
+			fill = in.Fill
+		}
+		if a.Contents != nil {
+			return "from a file"
+		}
+		return fill.Text()
+	}
+	return ""
 }
 
 // change is how the values of a stage or argument differ from the run before, nil where they do not.
