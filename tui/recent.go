@@ -289,8 +289,8 @@ func withSource(words, source, proposed []string) []string {
 		now := value
 		if option == "--arg" {
 			name, given, _ := strings.Cut(value, "=")
-			if number := valueOf(source, option, name); number != "" {
-				now = name + "=" + number
+			if shown := valueOf(source, option, name); shown != "" && sameSource(given, shown) {
+				now = name + "=" + shown
 			} else if memory := valueOf(proposed, option, name); memory != "" {
 				now = name + "=" + withExtents(given, memory)
 			}
@@ -333,15 +333,14 @@ func withExtents(value, other string) string {
 	return head + "[" + otherDims
 }
 
-// otherwise is what of a launch, by pairs, is another than words give: grid, block, and numbers.
+// otherwise is what of a launch, by pairs, is another than words give: grid, block, numbers, structs, and
+// memory of the same source with other numbers or extents.
 func otherwise(words, pairs []string) (out []string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		option, value := pairs[i], pairs[i+1]
 		name, number := "", value
 		if option == "--arg" {
-			if name, number, _ = strings.Cut(value, "="); strings.Contains(number, ":") {
-				continue // memory
-			}
+			name, number, _ = strings.Cut(value, "=")
 		} else if option != "--grid" && option != "--block" {
 			continue
 		}
@@ -350,12 +349,25 @@ func otherwise(words, pairs []string) (out []string) {
 			if words[k] == option && k+1 < len(words) {
 				own, one = words[k+1], true
 			}
-			if own, one = cutArgument(own, name, one); one && !sameNumbers(own, number) {
+			own, one = cutArgument(own, name, one)
+			if one && sameSource(own, number) && !sameNumbers(own, number) {
 				out = append(out, cmp.Or(name, strings.TrimPrefix(option, "--"))+"="+number)
 			}
 		}
 	}
 	return out
+}
+
+// sameSource reports values of the same source: both numbers or structs, or memory that is made by the same
+// rule.
+func sameSource(a, b string) bool {
+	source := func(s string) string {
+		if strings.HasPrefix(s, "{") || !strings.Contains(s, ":") {
+			return ""
+		}
+		return s[:strings.IndexAny(s, "(:")]
+	}
+	return source(a) == source(b)
 }
 
 // cutArgument is the value of NAME=VALUE where that is of a name; "" as the name takes all of it.
@@ -375,6 +387,7 @@ func sameNumbers(a, b string) bool {
 		return x == y
 	}
 	whole := func(s string) string {
+		s = strings.ReplaceAll(s, " ", "")
 		for s != strings.TrimSuffix(s, ",1") {
 			s = strings.TrimSuffix(s, ",1")
 		}

@@ -209,3 +209,20 @@ func TestTakenProposal(t *testing.T) {
 		t.Errorf("opened %+v, again %+v", o.Request, again)
 	}
 }
+
+// TestOtherwise: of a launch that the source makes, structs and memory of the same source count as numbers
+// do; memory that a person made in another way is no difference.
+func TestOtherwise(t *testing.T) {
+	own := []string{"k.cu", "--grid", "2", "--arg", "s={0: 6:i32,4: 1:f32}", "--arg", "idx=list(1,2):i32[2]",
+		"--arg", "at=at.npy", "--arg", "out=zeros:f32[8]", "--arg", "n=4"}
+	source := []string{"--grid", "2,1", "--arg", "s={0: 6:i32, 4: 1:f32}", "--arg", "idx=list(1,3):i32[2]",
+		"--arg", "at=list(0,1):i32[2]", "--arg", "out=zeros:f32[9]", "--arg", "n=5"}
+	if got := strings.Join(otherwise(own, source), " "); got != "idx=list(1,3):i32[2] out=zeros:f32[9] n=5" {
+		t.Errorf("otherwise: %s", got)
+	}
+	got := strings.Join(withSource(own, source, nil), " ")
+	if want := "k.cu --grid 2,1 --arg s={0: 6:i32, 4: 1:f32} --arg idx=list(1,3):i32[2] --arg at=at.npy " +
+		"--arg out=zeros:f32[9] --arg n=5"; got != want {
+		t.Errorf("with the source's: %s\nwant %s", got, want)
+	}
+}
