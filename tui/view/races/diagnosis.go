@@ -83,7 +83,7 @@ func (v *Controller) diagnose() tea.Cmd {
 		events: &unread{wake: make(chan struct{}, 1)}, began: v.Now(),
 		of: v.subject(), looks: map[string]*Look{},
 	}
-	v.Say("diagnosing " + v.race.of)
+	v.Say("diagnosing " + v.race.of.title)
 	v.showRaces()
 	v.Root.Layout()
 	req, seq, t, who := v.NextRequest(), v.race.seq, v.race.events, v.inquirer
@@ -233,7 +233,7 @@ func (v *Controller) withStated(doc *diagnose.Diagnosis) *diagnose.Diagnosis {
 // result says that a diagnosis has ended and what it came to; its story stands in the view.
 func (v *Controller) result(doc *diagnose.Diagnosis) string {
 	q := &v.race
-	text := "diagnosed " + q.of
+	text := "diagnosed " + q.of.title
 	if ran := view.RanText(v.Now().Sub(q.began)); ran != "" {
 		text += " in " + ran
 	}

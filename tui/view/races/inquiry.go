@@ -15,6 +15,7 @@ import (
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/text"
 	"tilescope/debugkern/walk"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
@@ -126,7 +127,7 @@ type inquiry struct {
 	began  time.Time
 	ran    time.Duration // of it, as of the last second that passed
 
-	of     string // the request it is about
+	of     topic
 	doc    *diagnose.Diagnosis
 	found  []report.Finding // so far
 	causes []diagnose.Cause // so far
@@ -218,10 +219,18 @@ type (
 	}
 )
 
-// subject is what a diagnosis is about: the request, whatever order of warps it asks for.
-func subject(req debugkern.Request) string {
+// topic is what a diagnosis is about: a request as titles name it, and of a file its whole launch, which no title
+// has.
+type topic struct{ title, launch string }
+
+// subject is the topic of a request, whatever order of warps it asks for.
+func subject(req debugkern.Request) topic {
 	req.Schedule = ""
-	return request.Title(req)
+	out := topic{title: request.Title(req)}
+	if req.Launch != nil {
+		out.launch = text.JoinWords(req.Opening())
+	}
+	return out
 }
 
 // givenPTX is the PTX of a kernel that was given as such: it stands for sources that are not at hand.
@@ -241,7 +250,7 @@ func (v *Controller) givenPTX() (name string, text []string) {
 }
 
 // subject is what a diagnosis of the request on screen is about. What a replay changed does not belong to it.
-func (v *Controller) subject() string { return subject(v.NextRequest()) }
+func (v *Controller) subject() topic { return subject(v.NextRequest()) }
 
 // shownSubject names what the Races view's findings are of: a diagnosis' request, or the run on screen.
 func (v *Controller) shownSubject() string {
