@@ -46,16 +46,27 @@ func Launch(
 		return nil, nil, err
 	}
 	found := c.Findings()
-	if !res.Reached { // what a barrier orders may lie behind the place where a block stopped
-		found = slices.DeleteFunc(found, func(f target.Finding) bool {
-			return f.Kind == target.RedundantBarrier
-		})
-	}
+	found = slices.DeleteFunc(found, func(f target.Finding) bool {
+		// What a barrier orders may lie behind the place where a block stopped.
+		return f.Kind == target.RedundantBarrier && (!res.Reached || withinRace(&f, found))
+	})
 	res.Findings = Merge(res.Findings, found, l.Grid)
 	if err := lowerPadding(ctx, k, l, res); err != nil {
 		return nil, nil, err
 	}
 	return res, c, nil
+}
+
+// withinRace reports whether a barrier stands between the accesses of a race in global memory: once what
+// orders blocks is there, such as a fence, the order may depend on the barrier as well.
+func withinRace(barrier *target.Finding, found []target.Finding) bool {
+	at := barrier.Source
+	return at != nil && slices.ContainsFunc(found, func(f target.Finding) bool {
+		a, b := f.Source, f.Other
+		return f.Kind == target.Race && f.Space == target.SpaceGlobal.String() && a != nil && b != nil &&
+			a.File == at.File && b.File == at.File && min(a.Line, b.Line) <= at.Line &&
+			at.Line <= max(a.Line, b.Line)
+	})
 }
 
 // MemoryPart is what the checkers' share of memory is called in errors.

@@ -292,3 +292,61 @@ int main() {
 		}
 	}
 }
+
+// TestDiagnoseNullPointer: an access through a null pointer is the caller's mistake; no edit is offered with
+// which the access is not executed.
+func TestDiagnoseNullPointer(t *testing.T) {
+	file := writeKernel(
+		t,
+		"k.cu",
+		[]byte("__global__ void k(int *y) { if (threadIdx.x == 0) y[blockIdx.x] = 1; }\n"),
+	)
+	text, errText, code := call(t, "diagnose", file, "--grid", "1", "--block", "32", "--arg", "y=null")
+	skipWithoutNVRTC(t, code, errText)
+	for _, want := range []string{"write of 4 bytes through a null pointer, at address 0x0",
+		"change: pass memory for the pointer that this line goes through, which is null", "not tried: what is passed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing says %q", want)
+		}
+	}
+	if strings.Contains(text, "in place of") || t.Failed() {
+		t.Errorf("exit %d: %s%s", code, text, errText)
+	}
+}
+
+// TestDiagnoseMissingFence: of a reduction by the last block that lacks its fence the change is the fence
+// that the checker names, and the barrier before the atomic, which the order needs with it, is not called
+// redundant.
+func TestDiagnoseMissingFence(t *testing.T) {
+	file := writeKernel(t, "k.cu", []byte(`__device__ unsigned count;
+__global__ void k(float *part, float *out) {
+    __shared__ bool last;
+    part[blockIdx.x * 64 + threadIdx.x] = 1.f + threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(&count, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    float s = 0.f;
+    for (int b = 0; b < gridDim.x; b++) s += part[b * 64 + threadIdx.x];
+    out[threadIdx.x] = s;
+}
+`))
+	text, errText, code := call(
+		t,
+		"diagnose",
+		file,
+		"--grid",
+		"4",
+		"--block",
+		"64",
+		"--arg",
+		"part=zeros:f32[256]",
+		"--arg",
+		"out=zeros:f32[64]",
+	)
+	skipWithoutNVRTC(t, code, errText)
+	if !strings.Contains(text, "change: __threadfence() between k.cu:4 and the write of the flag") ||
+		!strings.Contains(text, "no trial inserts a fence") || strings.Contains(text, "redundant-barrier") {
+		t.Errorf("exit %d: %s%s", code, text, errText)
+	}
+}

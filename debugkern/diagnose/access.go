@@ -45,7 +45,7 @@ func (q *inquiry) access(s *suspect) error {
 	if fn == nil || s.remedy != nil || s.across || s.cause.Finding < 0 ||
 		!slices.Contains(accessKinds, s.cause.Kind) ||
 		s.cause.Kind == "race" && !(s.exclusive && q.run.Report.Referenced()) ||
-		len(q.run.Selection.Faults) > 0 {
+		len(q.run.Selection.Faults) > 0 || q.throughNull(s) {
 		return nil
 	}
 	accesses := q.accessesOf(s)
@@ -101,6 +101,12 @@ func (q *inquiry) access(s *suspect) error {
 		q.blameAccess(s, best)
 	}
 	return nil
+}
+
+// throughNull reports accesses through a null pointer: what is passed is wrong, and an edit that makes such a
+// finding go is one with which the access is not executed.
+func (q *inquiry) throughNull(s *suspect) bool {
+	return strings.Contains(q.doc.Findings[s.cause.Finding].Message, "through a null pointer")
 }
 
 // wrongBlock is the block of a suspect, or where nothing is wrong in that, the first in which a stage is.

@@ -203,9 +203,18 @@ func (q *inquiry) untried(s *suspect) string {
 	switch {
 	case s.cause.Finding >= 0 && q.stale(s):
 		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
+	case s.cause.Finding >= 0 && q.throughNull(s):
+		return "not tried: what is passed is to be changed, not the kernel"
+	case s.tried > 0 && q.lacksFence(s):
+		return fmt.Sprintf(
+			"not proven: no trial inserts a fence; of what was tried, %d changes, none fixes this",
+			s.tried,
+		)
 	case s.tried > 0 && s.late:
-		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this; there was no time for more",
-			s.tried)
+		return fmt.Sprintf(
+			"not proven: %d changes were tried, and none fixes this; there was no time for more",
+			s.tried,
+		)
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this", s.tried)
 	case q.edits > 0 && len(q.suspects) == 1:
@@ -219,6 +228,15 @@ func (q *inquiry) untried(s *suspect) string {
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}
 	return "not tried: nothing that could be changed without compiling is known to fix this"
+}
+
+// lacksFence reports a race whose checker names a memory fence as what is missing.
+func (q *inquiry) lacksFence(s *suspect) bool {
+	if s.cause.Finding < 0 {
+		return false
+	}
+	missing := q.doc.Findings[s.cause.Finding].Missing
+	return missing != nil && strings.HasPrefix(*missing, "__threadfence")
 }
 
 // result reports whether a stage is the kernel's result.
@@ -282,7 +300,14 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 		}); own {
 			continue // the reference in place of a stage does not change what the kernel did before
 		}
-		if text := strings.TrimSpace(f.Kind + " on " + f.Variable); !slices.Contains(findings, text) {
+		text := f.Kind + " on " + f.Variable
+		if f.Variable == "" {
+			text = f.Kind
+			if f.Source != nil {
+				text += " at " + f.Source.At()
+			}
+		}
+		if !slices.Contains(findings, text) {
 			findings = append(findings, text)
 		}
 	}
@@ -457,8 +482,11 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case f.Missing == nil:
 		c.Advice = kindAdvice[c.Kind]
 		if c.Kind == "shuffle" && strings.Contains(f.Message, "which leaves it out") {
-			c.Advice = q.citing("name every lane in the mask that executes the exchange, or have those alone execute it",
-				": ", f.Source)
+			c.Advice = q.citing(
+				"name every lane in the mask that executes the exchange, or have those alone execute it",
+				": ",
+				f.Source,
+			)
 		}
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
 			c.Advice, c.Title = late, strings.Replace(c.Title, " ended after ", " ran for ", 1)
@@ -471,6 +499,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 			}
 		}
 		if c.Kind == "out-of-bounds" {
+			if q.throughNull(s) {
+				c.Advice = "pass memory for the pointer that this line goes through, which is null"
+			}
 			c.Advice = q.citing(c.Advice, ": ", f.Source)
 		}
 		if readAs != "" {
@@ -482,7 +513,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.tried > 0 && awaitsCopy(*f.Missing):
 		c.Advice = *f.Missing + ", by every warp that comes there: no trial inserts one, and what was " +
 			"tried awaits no copy"
-	case !s.exclusive && s.tried > 0 && !strings.HasPrefix(*f.Missing, check.Unfit):
+	case !s.exclusive && s.tried > 0 && !strings.HasPrefix(*f.Missing, check.Unfit) &&
+		!q.lacksFence(s):
 		c.Advice = "no synchronisation that was tried fixes this: look at which cells are used at " +
 			bothPlaces(f)
 	default:

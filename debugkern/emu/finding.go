@@ -296,6 +296,9 @@ func (b *block) uninitialised(w *warp, in *inst, x *access, lane int, p place) {
 	b.report(w, in, lane, target.Uninitialised, v, p, fmt.Sprintf("%s is read before it is written", v), "")
 }
 
+// firstPages are the addresses that a null pointer and an index lead to: no memory lies there.
+const firstPages = 1 << 16
+
 func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, size int) {
 	if b.again(target.OutOfBounds, w, in, lane) {
 		return
@@ -314,13 +317,25 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 	if v.name == "" {
 		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in, x), size,
 			p.space, p.addr)
+		if p.space == target.SpaceGlobal && p.addr < firstPages {
+			msg = fmt.Sprintf(
+				"%s of %d bytes through a null pointer, at address %#x",
+				verb(in, x),
+				size,
+				p.addr,
+			)
+		}
 	}
 	if hit.name != "" {
 		msg = v.overrun(in, x, size) + "; it hits " + hit.String()
 	}
 	at := p.addr & (windowSize - 1)
 	if p.space == target.SpaceShared && v.name != "" && at >= uint64(len(b.shared)) {
-		msg += fmt.Sprintf("; the block has %d bytes of shared memory, and this is byte %d", len(b.shared), at)
+		msg += fmt.Sprintf(
+			"; the block has %d bytes of shared memory, and this is byte %d",
+			len(b.shared),
+			at,
+		)
 	}
 	if p.space == target.SpaceGlobal && onHeap(p.addr) {
 		if near := b.heap.around(p.addr); near != "" {

@@ -95,11 +95,12 @@ func (r *Run) Title() string {
 }
 
 // Referenced reports whether any stage is compared with a reference. Where none is, the verdict is by
-// the findings alone.
+// the findings alone. A run that failed before it had stages counts as referenced.
 func (r *Run) Referenced() bool {
-	return len(r.Stages) == 0 || slices.ContainsFunc(r.Stages, func(s Stage) bool {
-		return !s.Reference.None()
-	})
+	return len(r.Stages) == 0 && (r.Error != nil || r.Verdict == "") ||
+		slices.ContainsFunc(r.Stages, func(s Stage) bool {
+			return !s.Reference.None()
+		})
 }
 
 // Unjudged says which outputs the plan has neither a stage nor a reference of, while stages are judged:

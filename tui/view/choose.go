@@ -46,7 +46,7 @@ func (x *Context) SameKernel(a, b string) bool {
 // Stageless reports whether the kernel on screen has no stages: its arguments are shown.
 func (x *Context) Stageless() bool {
 	if x.Run != nil && x.Run.Plan != nil {
-		return x.Run.Plan.Stageless() && len(x.Run.Plan.Memory) > 0
+		return x.Run.Plan.Stageless()
 	}
 	man, _ := x.Manifest()
 	return man != nil && len(man.Stages) == 0

@@ -42,10 +42,14 @@ func (p *Pane) left(w, h int) []string {
 	g := p.Theme.Glyph
 	if len(p.rows) == 0 {
 		text := p.data.Message
+		var lines []string
+		if r := p.data.Run.Report(); text == "" && r != nil && p.data.Plan != nil && p.data.Plan.Stageless() {
+			lines = append(lines, p.verdictLine(w-2))
+			text = "No argument is memory of its own, so that there are no values to show. Races lists findings."
+		}
 		if text == "" {
 			text = "nothing has run yet"
 		}
-		var lines []string
 		for _, s := range p.Theme.Wrap(text, w-6) {
 			lines = append(lines, p.Theme.Line(w-2).Space(2).Add(p.Theme.Dim, s).Done())
 		}
@@ -199,7 +203,7 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 	if list := stagesOf(r, report.Tainted); list != "" {
 		say(p.Theme.Taint, "tainted "+list)
 	}
-	if p.ofLaunch() && len(r.Findings) == 0 && !r.Referenced() {
+	if p.ofLaunch() && r.Errors() == 0 && !r.Referenced() {
 		say(p.Theme.Text, "no reference: values are not judged")
 	} else if r.Referenced() && !p.ofLaunch() {
 		if text := r.Unjudged(p.data.Plan); text != "" {

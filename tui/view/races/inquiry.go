@@ -219,8 +219,8 @@ type (
 	}
 )
 
-// topic is what a diagnosis is about: a request as titles name it, and of a file its whole launch, which no title
-// has.
+// topic is what a diagnosis is about: a request as titles name it, and of a file its whole launch, which no
+// title has.
 type topic struct{ title, launch string }
 
 // subject is the topic of a request, whatever order of warps it asks for.

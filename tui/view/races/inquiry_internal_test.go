@@ -30,8 +30,9 @@ func TestADiagnosisIsOfOneLaunch(t *testing.T) {
 		{of("random:7", "--grid", "4", "--block", "128"), true},
 		{of("", "--grid", "2", "--block", "128"), false},
 		{of("", "--entry", "b", "--grid", "4", "--block", "128"), false},
-		{subject(debugkern.Request{Target: "k.cu", Launch: []string{"--grid", "4", "--block", "128"}, Define: []string{
-			"X"}}), false},
+		{subject(debugkern.Request{
+			Target: "k.cu", Launch: []string{"--grid", "4", "--block", "128"}, Define: []string{"X"},
+		}), false},
 	} {
 		if (first == c.other) != c.same {
 			t.Errorf("%+v and %+v", first, c.other)
