@@ -242,6 +242,14 @@ func (k *Kernel) Body() string {
 	return k.d.u.span(k.d.open, k.d.close+1)
 }
 
+// Code is the kernel's body between its braces, nil where it has none.
+func (k *Kernel) Code() []Token {
+	if k.d.open < 0 {
+		return nil
+	}
+	return k.d.u.tokensOf(k.d.open+1, k.d.close)
+}
+
 // Locals are the values that a kernel's own variables start with.
 func (k *Kernel) Locals() map[string]string {
 	values, _ := k.d.u.locals(k.d)

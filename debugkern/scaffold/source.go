@@ -54,6 +54,7 @@ type view struct {
 	launch *hostcode.Launch
 	ran    *hostrun.Launch   // the same launch as executing the host's code reaches it; nil where it does not
 	bound  map[string]string // values of the kernel's template parameters
+	inside *hostrun.Inside   // nil until an expression needs it
 	locals map[string]string // of the kernel
 	listed map[string]int64  // constants of the manifest, and their values
 }
@@ -170,7 +171,18 @@ func (v *view) constant(name string) *hostcode.Expr {
 }
 
 // eval is the value of an expression in the kernel.
-func (v *view) eval(text string) (int64, bool) { return hostcode.ParseExpr(text).Eval(v.value) }
+func (v *view) eval(text string) (int64, bool) {
+	if n, ok := hostcode.ParseExpr(text).Eval(v.value); ok {
+		return n, true
+	}
+	if v.kernel == nil || v.source.units == nil || !strings.Contains(text, "::") {
+		return 0, false
+	}
+	if v.inside == nil { // a constant of a type: T::kLd
+		v.inside = hostrun.InsideKernel(v.kernel, v.bound, v.source.units...)
+	}
+	return v.inside.Int(text)
+}
 
 // sharedArray is a shared array as the source declares it.
 type sharedArray struct {

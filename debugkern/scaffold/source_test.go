@@ -37,6 +37,8 @@ func TestDeclaredShared(t *testing.T) {
 			"arguments of the template",
 			"template <typename T, int N> __global__ void k(T* x) {__shared__ T s[N];}", 32, "",
 		},
+		{"a constant of a type", "template <int B> struct Tile { static constexpr int kLd = B + 8; };\n" + kernel +
+			"using T = Tile<16>; __shared__ half s[2][T::kLd];}", 96, "f16[2 24] [2 24]"},
 		{"an unknown constant", kernel + "__shared__ half s[WIDE];}", 64, ""},
 		{"other bytes", kernel + "__shared__ half s[16];}", 64, ""},
 		{"more than any array has", kernel + "__shared__ half s[1 << 40][1 << 40];}", 64, ""},
@@ -79,8 +81,12 @@ func TestSourceOfHeaders(t *testing.T) {
 	s := SourceOf(
 		hostcode.Read("k.cu",
 			[]byte("#include \"tiles.h\"\n__global__ void k() { __shared__ half s[W]; load(); }")),
-		hostcode.Read("lib/tiles.h",
-			[]byte("#pragma once\nconstexpr int W = 16;\ninline __device__ void load() { __shared__ float t[W]; }")),
+		hostcode.Read(
+			"lib/tiles.h",
+			[]byte(
+				"#pragma once\nconstexpr int W = 16;\ninline __device__ void load() { __shared__ float t[W]; }",
+			),
+		),
 	)
 	v := s.view(&ptx.Func{Name: "k", Demangled: "k"})
 	if a, b := v.sharedArray("s", 32), v.sharedArray("t", 64); a == nil || b == nil || b.dims[0] != 16 {
