@@ -14,6 +14,19 @@ type ProposedLaunch struct {
 	// Guessed are the arguments whose numbers or extents are guessed, and Random those of memory that has
 	// random numbers where the host's code computes others.
 	Guessed, Random []string
+	Others          []string // the source's other kernels, where nobody has named one
+}
+
+// Choice names the other kernels of the source: ", 1 of 3 kernels (others: --entry scan, add)"; "" for none.
+func (p *ProposedLaunch) Choice() string {
+	if len(p.Others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(
+		", 1 of %d kernels (others: --entry %s)",
+		len(p.Others)+1,
+		strings.Join(p.Others, ", "),
+	)
 }
 
 // Whole reports that the source shows all of it, but for numbers in memory.

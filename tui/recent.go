@@ -222,7 +222,7 @@ func propose(words, own []string, was string, now sourceLaunch, err error) (p pr
 		return p, ""
 	}
 	offer := lacks.Launch()
-	options, kernel, at := offer.Options, offer.Kernel, offer.Line
+	options, kernel, at := offer.Options, offer.Kernel+offer.Choice(), offer.Line
 	if len(options) == 0 {
 		return p, ""
 	}

@@ -94,6 +94,9 @@ func exampleOf(ctx context.Context, path, entry string) *scaffold.Example {
 		e := scaffold.ModuleExample(found[0])
 		if len(found) > 1 {
 			e.Options = append([]string{"--entry", found[0].Name}, e.Options...)
+			for _, o := range found[1:] {
+				e.Others = append(e.Others, o.Name)
+			}
 		}
 		return e
 	}
@@ -113,7 +116,7 @@ func (e *MissingLaunch) Error() string {
 	if origin := p.Origin(); origin != "" {
 		how = origin + ": "
 	}
-	return fmt.Sprintf("%s, and an --arg for each parameter of %s; %s%s", s, p.Kernel, how,
+	return fmt.Sprintf("%s, and an --arg for each parameter of %s%s; %s%s", s, p.Kernel, p.Choice(), how,
 		text.CommandLine(p.Options))
 }
 
@@ -141,7 +144,7 @@ func (e *MissingLaunch) lackingText() string {
 func (e *MissingLaunch) Launch() (p debugkern.ProposedLaunch) {
 	if x := e.Example; x != nil {
 		p = debugkern.ProposedLaunch{Options: x.Options, Kernel: x.Kernel, Line: x.Line, Guessed: x.Guessed,
-			Random: x.Random}
+			Random: x.Random, Others: x.Others}
 	}
 	return p
 }

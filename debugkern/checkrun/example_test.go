@@ -22,7 +22,7 @@ func TestWithoutLaunch(t *testing.T) {
 			"parameter of k; for example --grid 3 --block 128 --arg 0=384"},
 		{"k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n" +
 			".visible .entry k(.param .u32 k_0) { ret; }\n.visible .entry l(.param .u32 l_0) { ret; }", "",
-			"parameter of k; for example --entry k --grid 3 --block 128 --arg 0=384"},
+			"parameter of k, 1 of 2 kernels (others: --entry l); for example --entry k --grid 3 --block 128 --arg 0=384"},
 		{"k.ptx", "no PTX", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), c.file)

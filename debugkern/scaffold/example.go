@@ -26,6 +26,8 @@ type Example struct {
 	// Guessed are the arguments whose numbers or extents the source does not show, and Random those of memory
 	// that has random numbers in the place of those that the host's code computes.
 	Guessed, Random []string
+	// Others are the other kernels of the source, as --entry takes them, where nobody has named one.
+	Others []string
 }
 
 // SourceExample is a launch of a kernel of a CUDA source, of the first for entry ""; nil where there is none.
@@ -50,6 +52,11 @@ func SourceExample(s Source, entry string) *Example {
 	out.Kernel = k.Name + "(" + signature(k) + ")"
 	if entry == "" && len(s.Kernels) > 1 {
 		out.Options = append([]string{"--entry", k.Qualified()}, out.Options...)
+		for _, o := range s.Kernels {
+			if o != k && o.Defined {
+				out.Others = append(out.Others, o.Qualified())
+			}
+		}
 	}
 	return out
 }
