@@ -25,8 +25,16 @@ func (x *execution) callOf(n *node) value {
 	}
 	name := strings.TrimPrefix(strings.TrimPrefix(callee.text, "::"), "std::")
 	if v := x.lookup(callee.text); v != nil {
-		if f := v.load(); f.lambda != nil {
+		f := v.load()
+		if f.lambda != nil {
 			return x.closure(f, args)
+		}
+		if f.kind != nil && f.kind.form == formRange {
+			for _, a := range args {
+				x.value(a)
+			}
+			f.kind = intType
+			return f
 		}
 	}
 	if this := x.lookup("this"); this != nil && this.value.object != nil {
@@ -544,6 +552,7 @@ func (x *execution) setMemory(args []*node) value {
 	for range t.size {
 		word = word<<8 | v.i&255
 	}
+	to.object.overwrite(to.at, n.i)
 	count := min(n.i/t.size, to.object.n-to.at)
 	x.spend(count)
 	for i := range max(0, count) {

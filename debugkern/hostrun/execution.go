@@ -281,7 +281,8 @@ func (x *execution) selectCase(s *statement) (flow, value) {
 func (x *execution) loop(s *statement) (how flow, v value) {
 	at, calls := x.scope, x.calls
 	if x.loops == 0 {
-		x.limit = x.steps + mostLoopSteps
+		// what is left is enough for what follows, however many such loops there are
+		x.limit = x.steps + min(mostLoopSteps, (mostSteps-x.steps)/4)
 	}
 	x.loops++
 	defer func() {
@@ -702,18 +703,48 @@ func (x *execution) call(name string, given []*node, args []*node) (value, flow,
 			list = x.functions[name[i+1:]]
 		}
 	}
-	for _, f := range list {
-		x.parse(f)
-		if !f.takes(len(args)) {
-			continue
-		}
-		if x.calls >= mostCalls {
-			return value{}, onward, false
-		}
-		v, how := x.apply(f, given, args)
-		return v, how, true
+	f := x.overload(list, args)
+	if f == nil || x.calls >= mostCalls {
+		return value{}, onward, false
 	}
-	return value{}, onward, false
+	v, how := x.apply(f, given, args)
+	return v, how, true
+}
+
+// overload is the function of a name that takes so many arguments; of several the one whose parameters have
+// most of the arguments' types, nil where two have as many.
+func (x *execution) overload(list []*function, args []*node) *function {
+	var fit []*function
+	for _, f := range list {
+		if x.parse(f); f.takes(len(args)) {
+			fit = append(fit, f)
+		}
+	}
+	if len(fit) < 2 {
+		return append(fit, nil)[0]
+	}
+	var kinds []*ctype
+	for _, a := range args {
+		kinds = append(kinds, x.decay(x.value(a)).kind)
+	}
+	var best *function
+	most := -1
+	for _, f := range fit {
+		n := 0
+		for i, t := range kinds {
+			if of := x.parameterType(f.head.types[i], f.source.Template); of != nil && t != nil &&
+				of.form == t.form && of.key() == t.key() {
+				n++
+			}
+		}
+		switch {
+		case n > most:
+			best, most = f, n
+		case n == most:
+			best = nil
+		}
+	}
+	return best
 }
 
 func (x *execution) apply(f *function, given []*node, args []*node) (value, flow) {

@@ -289,6 +289,17 @@ func (p *parser) known() *statement {
 	case word == "default" && p.at(1) == ":":
 		s.kind = caseStatement
 		p.i += 2
+	case p.at(0) == "try" && p.at(1) == "{": // nothing is thrown that is known of
+		p.i += 2
+		s.kind, s.body = blockStatement, p.statements()
+		p.failed = false
+		p.expect("}")
+		for p.at(0) == "catch" && p.at(1) == "(" {
+			p.i = p.closing(p.i + 1)
+			if p.at(0) == "{" {
+				p.i = p.closing(p.i)
+			}
+		}
 	case p.accept("return"):
 		s.kind = returnStatement
 		if p.at(0) != ";" {

@@ -353,6 +353,7 @@ func transfer(to *object, at int64, from *object, start, bytes int64) {
 		to.spoil()
 		return
 	}
+	to.overwrite(at, bytes)
 	if from.spoilt || from.endless {
 		to.endless = true
 	}
@@ -364,6 +365,13 @@ func transfer(to *object, at int64, from *object, start, bytes int64) {
 			return
 		}
 		to.store(at+k, from.load(start+k))
+	}
+}
+
+// overwrite forgets what an object held where so many bytes from an element on are all of it.
+func (o *object) overwrite(at, bytes int64) {
+	if at == 0 && bytes >= o.bytes {
+		o.spoilt, o.endless, o.ranged = false, false, false
 	}
 }
 

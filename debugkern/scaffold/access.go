@@ -19,7 +19,7 @@ func SharedArrays(m *ptx.Module, entry *ptx.Func, source Source, dynamic int) []
 			vars = append(vars, s.Var)
 		}
 	}
-	declared := source.view(entry)
+	declared := source.asWritten().view(entry)
 	sizes := accessSizes(entry, vars)
 	var out []probes.SharedArray
 	for i, v := range vars {

@@ -35,7 +35,7 @@ type Field struct {
 // Parameters describes an entry's parameters in order. s is the CUDA source that it was compiled from, the
 // zero value for PTX. A pointer is recognised by its use: global memory is reached through it.
 func Parameters(f *ptx.Func, s Source) []Parameter {
-	list, declared := make([]Parameter, len(f.Params)), declaredParameters(s.view(f))
+	list, declared := make([]Parameter, len(f.Params)), declaredParameters(s.asWritten().view(f))
 	loads := parameterLoads(f)
 	uses := pointerUses(f, loads)
 	for i, p := range f.Params {

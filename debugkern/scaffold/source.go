@@ -39,6 +39,12 @@ func SourceOf(units ...*hostcode.Unit) Source {
 	}
 }
 
+// asWritten is a source of which nothing is executed: enough for what a kernel's own text shows.
+func (s Source) asWritten() Source {
+	s.runs = nil
+	return s
+}
+
 // place is where a constant is defined: its line, and its file where that is a header.
 func (s Source) place(c hostcode.Constant) string {
 	if len(s.units) == 0 || c.Unit == s.units[0].Name {
