@@ -11,6 +11,7 @@
 package hostrun
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,15 +87,11 @@ func Run(units ...*hostcode.Unit) []Launch {
 		return nil
 	}
 	x := newExecution(units, kernels)
-	x.begin()
-	if !x.main("main") {
+	if !x.main("main") || len(x.launches) > 0 {
 		return x.launches
 	}
-	if len(x.launches) > 0 {
-		return x.launches
-	}
-	for name, list := range x.functions {
-		for _, f := range list {
+	for _, name := range slices.Sorted(maps.Keys(x.functions)) {
+		for _, f := range x.functions[name] {
 			if len(f.source.Params) == 0 && name != "main" && launches(f.source.Body) {
 				x.main(name)
 			}
@@ -211,11 +208,6 @@ func (x *execution) rescue() {
 	if r := recover(); r != nil && r != errStopped && r != errSpent {
 		panic(r)
 	}
-}
-
-// begin prepares the program's own arguments: there are none.
-func (x *execution) begin() {
-	x.globals["argc"] = &variable{value: integerValue(intType, 1)}
 }
 
 // main executes a function without arguments; false where it took too long.

@@ -9,6 +9,11 @@ type Inside struct{ x *execution }
 // InsideKernel is the scope of a kernel whose template has these arguments, by name and as they are spelled.
 func InsideKernel(k *hostcode.Kernel, arguments map[string]string, units ...*hostcode.Unit) *Inside {
 	x := newExecution(units, hostcode.Kernels(units...))
+	x.inside(k, arguments)
+	return &Inside{x}
+}
+
+func (x *execution) inside(k *hostcode.Kernel, arguments map[string]string) {
 	defer x.rescue()
 	x.scope = &scope{outer: x.space, types: map[string]*ctype{}, vars: map[string]*variable{}}
 	for name, spelled := range arguments {
@@ -23,7 +28,6 @@ func InsideKernel(k *hostcode.Kernel, arguments map[string]string, units ...*hos
 			x.execute(s)
 		}
 	}
-	return &Inside{x}
 }
 
 // initialised reports a declaration of integers with initial values: a constant, perhaps. What depends on a

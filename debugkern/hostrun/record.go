@@ -292,8 +292,8 @@ func (p *parser) function(record string, open int) *function {
 // constructed reports a type whose values a constructor of its own makes.
 func (t *ctype) constructed() bool { return t.methods[t.name] != nil }
 
-// inside is a scope in which the fields of a struct are variables.
-func (x *execution) inside(v value) *scope {
+// fieldsOf is a scope in which the fields of a struct are variables.
+func (x *execution) fieldsOf(v value) *scope {
 	s := &scope{outer: v.kind.bound, vars: map[string]*variable{}, static: v.kind}
 	for i, f := range v.kind.fields {
 		s.vars[f.name] = &variable{object: v.object, at: int64(i)}
@@ -310,7 +310,7 @@ func (x *execution) method(of value, name string, args []*node) (out value, how 
 		if !f.takes(len(args)) || x.calls >= mostCalls {
 			continue
 		}
-		out, how = x.applyIn(x.inside(of), of, f, nil, args)
+		out, how = x.applyIn(x.fieldsOf(of), of, f, nil, args)
 		return out, how, true
 	}
 	return value{}, onward, false

@@ -1,0 +1,189 @@
+package hostrun
+
+import (
+	"slices"
+
+	"tilescope/debugkern/hostcode"
+)
+
+// parse parses a function's text.
+func (x *execution) parse(f *function) {
+	if f.parsed {
+		return
+	}
+	f.parsed = true
+	p := &parser{code: append(join(f.source.Params), token{kind: hostcode.Punctuation, text: ")"}),
+		types: x.types, macros: x.macros}
+	p.parameters(&f.head)
+	q := &parser{code: join(f.source.Body), types: x.types, macros: x.macros}
+	f.body = q.statements()
+}
+
+// call calls a function of the source with values; ok is false where none takes so many.
+func (x *execution) call(name string, given []*node, args []*node) (value, flow, bool) {
+	list := x.functions[name]
+	for i := len(name) - 1; list == nil && i > 0; i-- {
+		if name[i] == ':' {
+			list = x.functions[name[i+1:]]
+		}
+	}
+	f := x.overload(list, args)
+	if f == nil || x.calls >= mostCalls {
+		return value{}, onward, false
+	}
+	v, how := x.apply(f, given, args)
+	return v, how, true
+}
+
+// overload is the function of a name that takes so many arguments; of several the one whose parameters have
+// most of the arguments' types, nil where two have as many.
+func (x *execution) overload(list []*function, args []*node) *function {
+	var fit []*function
+	for _, f := range list {
+		if x.parse(f); f.takes(len(args)) {
+			fit = append(fit, f)
+		}
+	}
+	if len(fit) < 2 {
+		return append(fit, nil)[0]
+	}
+	var kinds []*ctype
+	for _, a := range args {
+		kinds = append(kinds, x.decay(x.value(a)).kind)
+	}
+	var best *function
+	most := -1
+	for _, f := range fit {
+		n := 0
+		for i, t := range kinds {
+			if of := x.parameterType(f.head.types[i], f.source.Template); of != nil && t != nil &&
+				of.form == t.form && of.key() == t.key() {
+				n++
+			}
+		}
+		switch {
+		case n > most:
+			best, most = f, n
+		case n == most:
+			best = nil
+		}
+	}
+	return best
+}
+
+func (x *execution) apply(f *function, given []*node, args []*node) (value, flow) {
+	return x.applyIn(x.space, value{}, f, given, args)
+}
+
+// applyIn executes a function with values for its parameters, in a scope around them: that of a struct's
+// value of, whose fields a constructor's list gives what they begin with.
+func (x *execution) applyIn(
+	outside *scope,
+	of value,
+	f *function,
+	given []*node,
+	args []*node,
+) (value, flow) {
+	inner := &scope{outer: outside, types: map[string]*ctype{}, vars: map[string]*variable{}}
+	var template []hostcode.Parameter
+	if f.source != nil {
+		template = f.source.Template
+	}
+	for i, t := range template {
+		if i < len(given) {
+			x.bind(inner, t.Name, given[i])
+		} else if _, typed := inner.types[t.Name]; !typed {
+			inner.types[t.Name] = nil
+		}
+	}
+	var refs []*variable
+	var values []value
+	for i := range f.head.params {
+		var ref *variable
+		var v value
+		if i < len(args) {
+			if f.head.params[i].refers {
+				ref = x.place(args[i])
+			}
+			if ref != nil {
+				v = ref.load()
+			} else {
+				v = x.item(x.parameterType(f.head.types[i], template), args[i])
+			}
+			deduce(inner, f.head.types[i], v.kind)
+		}
+		refs, values = append(refs, ref), append(values, v)
+	}
+	outer := x.scope
+	x.scope = inner
+	x.calls++
+	for i, d := range f.head.params {
+		switch t := x.resolve(f.head.types[i]); {
+		case d.name == "":
+		case i >= len(args):
+			x.declareOne(
+				x.resolve(&typeName{name: f.head.types[i].name, args: f.head.types[i].args}),
+				f.head.types[i],
+				d,
+			)
+		case refs[i] != nil:
+			x.declare(d.name, refs[i])
+		case t != nil && f.head.types[i].name != "auto":
+			x.declare(d.name, &variable{value: x.clone(x.convert(values[i], t))})
+		default:
+			x.declare(d.name, &variable{value: x.clone(values[i])})
+		}
+	}
+	x.begun(of, f.members)
+	how, v := x.run(f.body)
+	x.scope = outer
+	x.calls--
+	if how == ended {
+		return value{}, ended
+	}
+	return v, onward
+}
+
+// parameterType is the type that an argument is converted to; nil where a template makes it of the argument.
+func (x *execution) parameterType(t *typeName, template []hostcode.Parameter) *ctype {
+	if slices.ContainsFunc(template, func(p hostcode.Parameter) bool { return p.Name == t.name }) {
+		return nil
+	}
+	return x.resolve(t)
+}
+
+// bind gives a template's parameter its argument: a type, or a number.
+func (x *execution) bind(to *scope, name string, n *node) {
+	if n.op == opType {
+		if v := x.lookup(n.text); v == nil {
+			if t := x.typeOf(n); t != nil {
+				to.types[name] = t
+				return
+			}
+		}
+		switch n.text {
+		case "true", "false":
+			n = &node{op: opInt, text: "bool", i: map[string]int64{"true": 1}[n.text]}
+		default:
+			n = &node{op: opName, text: n.text}
+		}
+	}
+	to.vars[name] = &variable{value: x.value(n)}
+}
+
+// deduce gives a template's type the type of an argument.
+func deduce(to *scope, spelled *typeName, t *ctype) {
+	name := spelled.name
+	for range spelled.pointers {
+		if t == nil || t.form != formPointer && t.form != formArray {
+			return
+		}
+		t = t.elem
+	}
+	if len(spelled.args) == 1 && spelled.args[0].op == opType && t != nil && t.form == formVector {
+		name, t = spelled.args[0].text, t.elem
+	}
+	if of, ok := to.types[name]; ok && of == nil {
+		to.types[name] = t
+	}
+}
