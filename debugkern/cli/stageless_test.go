@@ -350,3 +350,48 @@ __global__ void k(float *part, float *out) {
 		t.Errorf("exit %d: %s%s", code, text, errText)
 	}
 }
+
+// TestDiagnoseIdleWait: of two waits that each make a read of a copy under way go, the change is at the one
+// that waits for nothing: the other lets the next copy run on purpose.
+func TestDiagnoseIdleWait(t *testing.T) {
+	file := writeKernel(t, "k.cu", []byte(`__device__ void load(float4 *to, const float4 *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;\n\tcp.async.commit_group;"
+                 ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+}
+__global__ void k(const float4 *x, float *y, int n) {
+    __shared__ float4 s[2][64];
+    int t = threadIdx.x;
+    load(&s[0][t], x + t);
+    for (int i = 0; i < n; i++) {
+        if (i + 1 < n) {
+            load(&s[(i + 1) & 1][t], x + (i + 1) * 64 + t);
+            asm volatile("cp.async.wait_group 1;" ::: "memory");
+        } else {
+            asm volatile("cp.async.wait_group 1;" ::: "memory");
+        }
+        __syncthreads();
+        y[i * 64 + t] = s[i & 1][63 - t].x;
+        __syncthreads();
+    }
+}
+`))
+	text, errText, code := call(
+		t,
+		"diagnose",
+		file,
+		"--grid",
+		"1",
+		"--block",
+		"64",
+		"--arg",
+		"x=randn:f32[1024]",
+		"--arg",
+		"y=zeros:f32[256]",
+		"--arg",
+		"n=4",
+	)
+	skipWithoutNVRTC(t, code, errText)
+	if !strings.Contains(text, "change: wait for all but 0 groups at line 14") {
+		t.Errorf("exit %d: %s%s", code, text, errText)
+	}
+}

@@ -34,6 +34,7 @@ type remedy struct {
 	file       string         // of those lines
 	bounds     bool           // it changes nothing but conditions
 	inPlace    bool           // it stands in the place of another barrier, and where says of which
+	waits      int            // the line of the wait that it makes longer; 0: it makes none longer
 }
 
 // insertion is a kind of synchronisation that can be put in.
@@ -54,7 +55,11 @@ func (q *inquiry) candidates(s *suspect) []remedy {
 	if fn == nil || s.exclusive || s.cause.Place.Source == nil {
 		return nil
 	}
-	return remediesFor(fn, &q.doc.Findings[s.cause.Finding])
+	list := remediesFor(fn, &q.doc.Findings[s.cause.Finding])
+	slices.SortStableFunc(list, func(a, b remedy) int {
+		return cmp.Or(cmp.Compare(a.strength(), b.strength()), flag(!q.idle(&a))-flag(!q.idle(&b)))
+	})
+	return list
 }
 
 // remediesFor lists the changes of synchronisation that may make a finding go, those first that cost least. A
@@ -88,6 +93,23 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	}
 	slices.SortStableFunc(list, func(a, b remedy) int { return cmp.Compare(a.strength(), b.strength()) })
 	return list
+}
+
+// idle reports a remedy that makes a wait longer which waits for nothing as it stands: that stops no copy
+// that the kernel lets run on purpose.
+func (q *inquiry) idle(r *remedy) bool {
+	return r.waits > 0 && slices.ContainsFunc(q.doc.Findings, func(f report.Finding) bool {
+		return f.Kind == "redundant-barrier" && f.Source != nil && f.Source.Outermost().Line == r.waits &&
+			strings.Contains(f.Message, "never waits for a copy")
+	})
+}
+
+// flag is 1 for true, to compare by.
+func flag(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // placed words a remedy of a kernel whose barriers are its compiler's.
@@ -465,6 +487,7 @@ func asyncRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 		out = append(out, remedy{
 			text:   fmt.Sprintf("with cp.async.wait_group %d instead of %d%s", n, n+1, where),
 			advice: fmt.Sprintf("wait for all but %d groups%s", n, where),
+			waits:  outermostLine(in),
 			edits: func(*debugkern.Run) []ptx.Edit {
 				return []ptx.Edit{{Kind: ptx.SetWait, Func: fn.Name, At: at, N: n}}
 			},
@@ -522,7 +545,8 @@ func barrierRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 			text: "with " + what,
 			advice: fmt.Sprintf(
 				"move the barrier of line %d out of the condition that it stands under: every thread must reach it",
-				f.Source.Line),
+				f.Source.Line,
+			),
 			edits: func(*debugkern.Run) []ptx.Edit {
 				return []ptx.Edit{
 					{Kind: ptx.Remove, Func: fn.Name, At: at},

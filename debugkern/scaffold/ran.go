@@ -57,10 +57,10 @@ func (g *general) argument(i int) (a hostrun.Argument) {
 // float has, in the shortest digits that say so.
 func number(a hostrun.Argument, t probes.DType) string {
 	switch {
-	case a.Int != nil && t.Float():
-		return fmt.Sprint(*a.Int)
 	case a.Int != nil:
 		return fmt.Sprint(*a.Int)
+	case a.Float != nil && !t.Float():
+		return fmt.Sprint(int64(*a.Float))
 	case a.Float != nil && t == probes.F64:
 		return strconv.FormatFloat(*a.Float, 'g', -1, 64)
 	case a.Float != nil:
