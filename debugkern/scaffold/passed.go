@@ -139,8 +139,17 @@ func (g *general) takeAllocated() {
 // h" are h rows of pitch elements where the index is y * pitch + x.
 func (g *general) orderSides() {
 	for i := range g.params {
-		list, step := sides(g.args[i]), g.stride(i)
-		if !g.passedExtents || len(list) != 2 || step == "" || g.indices.shapeOf(i) != nil {
+		list, step, shape := sides(g.args[i]), g.stride(i), g.indices.shapeOf(i)
+		if !g.passedExtents || len(list) != 2 {
+			continue
+		}
+		if len(shape) == 2 {
+			if g.inShape(shape[0]) == g.inShape(list[1]) && g.inShape(shape[1]) == g.inShape(list[0]) {
+				g.args[i] = bracketed(shape)
+			}
+			continue
+		}
+		if step == "" || shape != nil {
 			continue
 		}
 		if n := g.inShape(step); g.inShape(list[0]) == n && g.inShape(list[1]) != n {

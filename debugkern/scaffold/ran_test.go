@@ -50,3 +50,24 @@ func TestRanExample(t *testing.T) {
 		t.Errorf("a table of 144 MB: line %d, guessed %v, %s", e.Line, e.Guessed, e.Options)
 	}
 }
+
+// TestRanSides: memory that is allocated as pitch * h is h rows of pitch elements where the index says so.
+func TestRanSides(t *testing.T) {
+	const source = `__global__ void copy(const float *in, float *out, int w, int h, int pitch) {
+    int x = threadIdx.x, y = blockIdx.x;
+    if (x < w && y < h) out[y * pitch + x] = in[y * pitch + x];
+}
+int main() {
+    int w = 50, h = 20, pitch = 64;
+    float *in, *out;
+    cudaMalloc(&in, pitch * h * sizeof(float));
+    cudaMalloc(&out, pitch * h * sizeof(float));
+    copy<<<h, 64>>>(in, out, w, h, pitch);
+}
+`
+	e := SourceExample(read(source), "")
+	if got := strings.Join(e.Options, " "); !strings.Contains(got, "in=randn:f32[20,64]") ||
+		!strings.Contains(got, "out=zeros:f32[20,64]") {
+		t.Errorf("%s", got)
+	}
+}
