@@ -22,11 +22,8 @@ func (p *ProposedLaunch) Choice() string {
 	if len(p.Others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(
-		", 1 of %d kernels (others: --entry %s)",
-		len(p.Others)+1,
-		strings.Join(p.Others, ", "),
-	)
+	return fmt.Sprintf(", 1 of %d kernels (others: --entry %s)", len(p.Others)+1,
+		strings.Join(p.Others, ", "))
 }
 
 // Whole reports that the source shows all of it, but for numbers in memory.
@@ -38,17 +35,11 @@ func (p *ProposedLaunch) Origin() string {
 	case p.Line == 0:
 		return ""
 	case len(p.Guessed) > 0:
-		return fmt.Sprintf(
-			"with the grid and block of line %d, guessed: %s",
-			p.Line,
-			strings.Join(p.Guessed, ", "),
-		)
+		return fmt.Sprintf("with the grid and block of line %d, guessed: %s", p.Line,
+			strings.Join(p.Guessed, ", "))
 	case len(p.Random) > 0:
-		return fmt.Sprintf(
-			"as line %d makes it, with random numbers in %s",
-			p.Line,
-			strings.Join(p.Random, ", "),
-		)
+		return fmt.Sprintf("as line %d makes it, with random numbers in %s", p.Line,
+			strings.Join(p.Random, ", "))
 	}
 	return fmt.Sprintf("as line %d makes it", p.Line)
 }

@@ -277,14 +277,8 @@ func (a *arg) asDeclared() error {
 		same && want.Size() <= 2 && want.Float() != got.Float():
 		return nil
 	}
-	return report.Usagef(
-		"--arg %s=%s: the source declares the parameter as %s, so its elements are %s, not %s",
-		a.title(),
-		a.text,
-		a.inferred.Declared,
-		lower(want),
-		lower(got),
-	)
+	return report.Usagef("--arg %s=%s: the source declares the parameter as %s, so its elements are %s, not %s",
+		a.title(), a.text, a.inferred.Declared, lower(want), lower(got))
 }
 
 // lower is an element type as --arg has it.

@@ -61,11 +61,8 @@ func Discover(
 		}
 		out.Given = nil
 		if doc, err := s.Scaffold(ctx, out); err == nil && doc.Computes {
-			given.Notes = append(
-				given.Notes,
-				"what the kernel computes is guessed from its text, with a launch that is "+
-					"guessed too, by tilescope init without --grid, --block and --arg",
-			)
+			given.Notes = append(given.Notes, "what the kernel computes is guessed from its text, with a launch that is "+
+				"guessed too, by tilescope init without --grid, --block and --arg")
 		}
 	}
 	if err := l.bundleViews(given, found); err != nil {

@@ -153,11 +153,7 @@ func (a *app) printInit(doc *report.Init) error {
 			guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", marks)
 		}
 		fmt.Fprintf(w, "wrote %s: entry %s%s\n", doc.Out, doc.Entry, guesses)
-		fmt.Fprintf(
-			w,
-			"next to it is %s, the JSON Schema by which an editor checks the manifest\n",
-			schema.File,
-		)
+		fmt.Fprintf(w, "next to it is %s, the JSON Schema by which an editor checks the manifest\n", schema.File)
 		for _, n := range doc.Notes {
 			fmt.Fprintf(w, "note: %s\n", n)
 		}
@@ -330,10 +326,7 @@ func triedNote(findings []report.Finding, guessed bool) string {
 	if !guessed {
 		return "executed as the source launches it: " + what
 	}
-	return fmt.Sprintf(
-		"executed with the guessed launch and extents: %s; a wrong guess may be the reason",
-		what,
-	)
+	return "executed with the guessed launch and extents: " + what + "; a wrong guess may be the reason"
 }
 
 // withComments are the options of the launch, with those that the kernel's text asks for where

@@ -67,16 +67,8 @@ type Code struct {
 // that names what it may change and is none of C++. A macro that several lines define is left out.
 func CodeOf(units ...*Unit) (out Code) {
 	x := newExtraction(Options{}, units)
-	for i, u := range units {
-		others := map[string]string{}
-		for k, o := range units {
-			for name, m := range o.macros {
-				if k != i && !m.call {
-					others[name] = strings.Join(m.words, " ")
-				}
-			}
-		}
-		u.seen = u.presences(others)
+	for _, u := range units {
+		u = u.forHost(units)
 		for _, d := range u.decls {
 			switch {
 			case d.form == function && d.open >= 0 && len(d.names) > 0 &&
@@ -114,6 +106,21 @@ func CodeOf(units ...*Unit) (out Code) {
 	}
 	slices.SortFunc(out.Macros, func(a, b Macro) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// forHost is a unit with what a compiler of the host's code sees of it, among those of its translation unit.
+func (u *Unit) forHost(units []*Unit) *Unit {
+	others := map[string]string{}
+	for _, o := range units {
+		for name, m := range o.macros {
+			if o != u && !m.call {
+				others[name] = strings.Join(m.words, " ")
+			}
+		}
+	}
+	out := *u
+	out.seen = u.presences(others)
+	return &out
 }
 
 // enumName is the name of an enumeration, "" of what is none, or has no name.
@@ -158,9 +165,12 @@ func (u *Unit) head(d *decl, r *Record) {
 func (u *Unit) tokensOf(from, to int) []Token {
 	var out []Token
 	unsure := false
+	add := func(kind TokenKind, text string, line int, joined bool) {
+		out = append(out, Token{kind, text, line, joined})
+	}
 	end := func(line int) {
 		if unsure {
-			out = append(out, Token{Punctuation, ";", line, false})
+			add(Punctuation, ";", line, false)
 			unsure = false
 		}
 	}
@@ -174,21 +184,15 @@ func (u *Unit) tokensOf(from, to int) []Token {
 		case state == absent:
 		case state == uncertain && t.kind == ident:
 			if !unsure {
-				out = append(
-					out,
-					Token{Word, "goto", u.line(t.start), false},
-					Token{Punctuation, "@", u.line(t.start), false},
-				)
+				add(Word, "goto", u.line(t.start), false)
+				add(Punctuation, "@", u.line(t.start), false)
 			}
 			unsure = true
-			out = append(out, Token{Word, u.str(t), u.line(t.start), false})
+			add(Word, u.str(t), u.line(t.start), false)
 		case state == uncertain:
 		default:
 			end(u.line(t.start))
-			out = append(
-				out,
-				Token{tokenKinds[t.kind], u.str(t), u.line(t.start), i > from && u.code[i-1].end == t.start},
-			)
+			add(tokenKinds[t.kind], u.str(t), u.line(t.start), i > from && u.code[i-1].end == t.start)
 		}
 	}
 	end(0)

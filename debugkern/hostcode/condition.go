@@ -18,20 +18,8 @@ const (
 // Names that compilers define, or do not define, for the host's code on Linux.
 var (
 	definedNames   = []string{"__CUDACC__", "__NVCC__", "__cplusplus", "__linux__", "__GNUC__", "__x86_64__"}
-	undefinedNames = []string{
-		"__CUDA_ARCH__",
-		"__CUDACC_RTC__",
-		"_WIN32",
-		"_WIN64",
-		"WIN32",
-		"_MSC_VER",
-		"__APPLE__",
-		"__clang__",
-		"__HIP__",
-		"__HIPCC__",
-		"__HIP_PLATFORM_AMD__",
-		"USE_ROCM",
-	}
+	undefinedNames = []string{"__CUDA_ARCH__", "__CUDACC_RTC__", "_WIN32", "_WIN64", "WIN32", "_MSC_VER",
+		"__APPLE__", "__clang__", "__HIP__", "__HIPCC__", "__HIP_PLATFORM_AMD__", "USE_ROCM"}
 )
 
 // conditions walks the preprocessor lines of a unit in order.
@@ -185,20 +173,8 @@ func (p *conditionParser) at(n int) string {
 	return ""
 }
 
-var conditionLevels = map[string]int{
-	"||": 1,
-	"&&": 2,
-	"==": 3,
-	"!=": 3,
-	"<":  4,
-	">":  4,
-	"<=": 4,
-	">=": 4,
-	"+":  5,
-	"-":  5,
-	"*":  6,
-	"/":  6,
-}
+var conditionLevels = map[string]int{"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, ">": 4, "<=": 4, ">=": 4,
+	"+": 5, "-": 5, "*": 6, "/": 6}
 
 func (p *conditionParser) operator() (string, int) {
 	if two := p.at(0) + p.at(1); conditionLevels[two] > 0 && p.at(1) != "" {

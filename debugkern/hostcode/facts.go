@@ -242,12 +242,13 @@ func (k *Kernel) Body() string {
 	return k.d.u.span(k.d.open, k.d.close+1)
 }
 
-// Code is the kernel's body between its braces, nil where it has none.
-func (k *Kernel) Code() []Token {
+// Code is the kernel's body between its braces as CodeOf has code, nil where it has none. units are those of
+// its translation unit.
+func (k *Kernel) Code(units ...*Unit) []Token {
 	if k.d.open < 0 {
 		return nil
 	}
-	return k.d.u.tokensOf(k.d.open+1, k.d.close)
+	return k.d.u.forHost(units).tokensOf(k.d.open+1, k.d.close)
 }
 
 // Locals are the values that a kernel's own variables start with.

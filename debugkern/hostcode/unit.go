@@ -20,7 +20,7 @@ type Unit struct {
 	includes []*include
 	macros   map[string]*macro
 	decls    []*decl
-	seen     []presence // of code, by a compiler of the host's code; nil: CodeOf has not looked
+	seen     []presence // of code, by a compiler of the host's code; nil: all of it
 }
 
 // include is an #include line.

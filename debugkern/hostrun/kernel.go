@@ -9,11 +9,12 @@ type Inside struct{ x *execution }
 // InsideKernel is the scope of a kernel whose template has these arguments, by name and as they are spelled.
 func InsideKernel(k *hostcode.Kernel, arguments map[string]string, units ...*hostcode.Unit) *Inside {
 	x := newExecution(units, hostcode.Kernels(units...))
-	x.inside(k, arguments)
+	x.inside(k.Code(units...), arguments)
 	return &Inside{x}
 }
 
-func (x *execution) inside(k *hostcode.Kernel, arguments map[string]string) {
+// inside enters the scope of a kernel's body.
+func (x *execution) inside(body []hostcode.Token, arguments map[string]string) {
 	defer x.rescue()
 	x.scope = &scope{outer: x.space, types: map[string]*ctype{}, vars: map[string]*variable{}}
 	for name, spelled := range arguments {
@@ -22,7 +23,7 @@ func (x *execution) inside(k *hostcode.Kernel, arguments map[string]string) {
 			x.bind(x.scope, name, args[0])
 		}
 	}
-	p := &parser{code: join(k.Code()), types: x.types, macros: x.macros}
+	p := &parser{code: join(body), types: x.types, macros: x.macros}
 	for _, s := range p.statements() {
 		if s.kind == aliasStatement || s.kind == declarationStatement && initialised(s.declared) {
 			x.execute(s)

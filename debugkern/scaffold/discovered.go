@@ -87,10 +87,8 @@ func Discovered(
 	w.name()
 	if found != nil {
 		if names := w.deciding(); names != nil {
-			text := fmt.Sprintf(
-				"which keys take part: it may depend on %s, which no stage has; so they are not judged",
-				strings.Join(names, ", "),
-			)
+			text := fmt.Sprintf("which keys take part: it may depend on %s, which no stage has; so they are not judged",
+				strings.Join(names, ", "))
 			if !slices.Contains(found.Missing, text) {
 				found.Missing = append(found.Missing, text)
 			}
@@ -307,10 +305,8 @@ func (w *discovered) manifest() string {
 			"--inputs %[1]s.", text.Line(base))
 	}
 	if w.a != nil {
-		w.line(
-			"# Its stages were discovered: block %s was executed once more, with what its values are made of in their place.",
-			w.a.Block,
-		)
+		w.line("# Its stages were discovered: block %s was executed once more, with what its values are made of in their place.",
+			w.a.Block)
 		for _, also := range w.a.Also {
 			w.line("# So was block %s, for what only it executes.", also)
 		}
@@ -358,10 +354,8 @@ func (w *discovered) requires() {
 		that = append(that, fmt.Sprintf("%s == %d", n, w.extent[n]))
 	}
 	if that != nil {
-		w.line(
-			"requires:\n  - {that: %s, say: \"grid and scalars are those of one launch; write them in terms of the shape for others\"}",
-			strings.Join(that, " && "),
-		)
+		w.line("requires:\n  - {that: %s, say: \"grid and scalars are those of one launch; write them in terms of the shape for others\"}",
+			strings.Join(that, " && "))
 	}
 }
 

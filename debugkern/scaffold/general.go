@@ -485,11 +485,9 @@ func (g *general) besideTiles() {
 
 var (
 	// wideAccess is what takes several elements at once, or a part of a side.
-	wideAccess = regexp.MustCompile(
-		`\b(?:u?(?:char|short|int|long|longlong)|float|double|half|__half|\w*bfloat16)[248]\b|` +
-			`\bu?int4\b|\w*bfloat162\b|reinterpret_cast|\* \) |cp\.async|__pipeline|memcpy|wmma|\bmma|ldmatrix|` +
-			` / \w| >> `,
-	)
+	wideAccess = regexp.MustCompile(`\b(?:u?(?:char|short|int|long|longlong)|float|double|half|__half|\w*bfloat16)[248]\b|` +
+		`\bu?int4\b|\w*bfloat162\b|reinterpret_cast|\* \) |cp\.async|__pipeline|memcpy|wmma|\bmma|ldmatrix|` +
+		` / \w| >> `)
 	loopHead = regexp.MustCompile(`for \( ([^;]*) ;([^;]*);`)
 )
 
