@@ -14,7 +14,7 @@ type ProposedLaunch struct {
 	// Guessed are the arguments whose numbers or extents are guessed, and Random those of memory that has
 	// random numbers where the host's code computes others.
 	Guessed, Random []string
-	Others          []string // the source's other kernels, where nobody has named one
+	Others          []string // the source's other kernels, where the user has named none
 }
 
 // Choice names the other kernels of the source: ", 1 of 3 kernels (others: --entry scan, add)"; "" for none.

@@ -479,10 +479,11 @@ func (c *cause) missing(p *pair, sites []site) string {
 			"scope .gpu instead of .cta for the %s at %s, which reaches its own block only (__threadfence(), not __threadfence_block(); cuda::thread_scope_device): between %s and %s",
 			s.in.Opcode(), s.source(), sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.lacks.acquire:
-		return fmt.Sprintf("__threadfence() between the read of the flag and %s", sites[p.lacks.to].source())
+		return fmt.Sprintf("%s between the read of the flag and %s", target.MemoryFence,
+			sites[p.lacks.to].source())
 	case p.lacks.some:
 		return fmt.Sprintf(
-			"__threadfence() between %s and the write of the flag (and one between the read of the flag and %s, where there is none)",
+			target.MemoryFence+" between %s and the write of the flag (and one between the read of the flag and %s, where there is none)",
 			sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.kind == pairBlocks:
 		at := fmt.Sprint(sites[p.first].source())

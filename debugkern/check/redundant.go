@@ -133,8 +133,8 @@ func adviceOf(c *Checker, us []unit, sites []site) []target.Finding {
 		}
 	}
 	for _, pc := range idleWaits(us) {
-		tell(pc, fmt.Sprintf("%s at %s never waits for a copy, though copies are pending",
-			sites[pc].in.Opcode(), sites[pc].source()))
+		tell(pc, fmt.Sprintf("%s at %s %s, though copies are pending",
+			sites[pc].in.Opcode(), sites[pc].source(), target.NeverWaits))
 	}
 	return out
 }

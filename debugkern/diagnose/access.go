@@ -106,7 +106,7 @@ func (q *inquiry) access(s *suspect) error {
 // throughNull reports accesses through a null pointer: what is passed is wrong, and an edit that makes such a
 // finding go is one with which the access is not executed.
 func (q *inquiry) throughNull(s *suspect) bool {
-	return strings.Contains(q.doc.Findings[s.cause.Finding].Message, "through a null pointer")
+	return strings.Contains(q.doc.Findings[s.cause.Finding].Message, target.ThroughNull)
 }
 
 // wrongBlock is the block of a suspect, or where nothing is wrong in that, the first in which a stage is.

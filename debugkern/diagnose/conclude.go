@@ -236,7 +236,7 @@ func (q *inquiry) lacksFence(s *suspect) bool {
 		return false
 	}
 	missing := q.doc.Findings[s.cause.Finding].Missing
-	return missing != nil && strings.HasPrefix(*missing, "__threadfence")
+	return missing != nil && strings.HasPrefix(*missing, target.MemoryFence)
 }
 
 // result reports whether a stage is the kernel's result.

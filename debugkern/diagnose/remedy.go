@@ -100,7 +100,7 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 func (q *inquiry) idle(r *remedy) bool {
 	return r.waits > 0 && slices.ContainsFunc(q.doc.Findings, func(f report.Finding) bool {
 		return f.Kind == "redundant-barrier" && f.Source != nil && f.Source.Outermost().Line == r.waits &&
-			strings.Contains(f.Message, "never waits for a copy")
+			strings.Contains(f.Message, target.NeverWaits)
 	})
 }
 

@@ -318,12 +318,8 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in, x), size,
 			p.space, p.addr)
 		if p.space == target.SpaceGlobal && p.addr < firstPages {
-			msg = fmt.Sprintf(
-				"%s of %d bytes through a null pointer, at address %#x",
-				verb(in, x),
-				size,
-				p.addr,
-			)
+			msg = fmt.Sprintf("%s of %d bytes %s, at address %#x", verb(in, x), size,
+				target.ThroughNull, p.addr)
 		}
 	}
 	if hit.name != "" {

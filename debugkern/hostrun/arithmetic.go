@@ -54,6 +54,9 @@ func (x *execution) binary(n *node) value {
 		}
 		return value{kind: boolType}
 	}
+	if n.text == ">>" && left.kind == nil { // std::cin >> n
+		x.taintPlace(n.args[1])
+	}
 	return x.operate(n.text, left, x.value(n.args[1]))
 }
 

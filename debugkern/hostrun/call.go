@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// endOfProgram is what exit and abort return.
-var endOfProgram = &node{}
-
 // callOf evaluates a call: of the source's functions, else of those of CUDA's runtime and of C++ that matter
 // for a launch. What an unknown function is given by its address is unknown behind it.
 func (x *execution) callOf(n *node) value {
@@ -45,10 +42,7 @@ func (x *execution) callOf(n *node) value {
 			)
 		}
 	}
-	if v, how, ok := x.call(callee.text, callee.config, args); ok {
-		if how == ended {
-			return value{lambda: endOfProgram}
-		}
+	if v, ok := x.call(callee.text, callee.config, args); ok {
 		return v
 	}
 	if callee.kind != nil || len(args) <= 4 {
@@ -65,7 +59,7 @@ func (x *execution) callOf(n *node) value {
 			return value{kind: pointerTo(t), state: known, object: elements(t, n.i)}
 		}
 	}
-	if f, ok := mathematics[name]; ok && len(args) > 0 {
+	if f, ok := mathematics[strings.TrimSuffix(name, "f")]; ok && len(args) > 0 {
 		return x.computed(f, args)
 	}
 	x.unknownCall(name, args)
@@ -127,13 +121,8 @@ func (x *execution) closure(f value, args []*node) value {
 	}
 	outer := x.scope
 	x.scope = inner
-	x.calls++
-	how, out := x.run(l.body)
+	out := x.framed(l.body)
 	x.scope = outer
-	x.calls--
-	if how == ended {
-		return value{lambda: endOfProgram}
-	}
 	return out
 }
 
@@ -156,6 +145,7 @@ func (x *execution) construct(t *ctype, args []*node) value {
 		x.unknownCall("", args)
 		return x.fresh(t)
 	}
+	args = x.settled(args)
 	if len(args) == 1 && args[0].op != opList {
 		if v := x.item(t, args[0]); v.kind == t && v.object != nil {
 			return v
@@ -163,7 +153,7 @@ func (x *execution) construct(t *ctype, args []*node) value {
 	}
 	if t.constructed() {
 		v := x.fresh(t)
-		if _, _, ok := x.method(v, t.name, args); !ok {
+		if _, ok := x.method(v, t.name, args); !ok {
 			x.unknownCall("", args)
 			v.object.spoil()
 		}
@@ -243,10 +233,7 @@ func (x *execution) member(callee *node, args []*node) value {
 		base = base.object.load(base.at)
 	}
 	if base.kind != nil && base.kind.form == formStruct && base.object != nil {
-		if v, how, ok := x.method(base, callee.text, args); ok {
-			if how == ended {
-				return value{lambda: endOfProgram}
-			}
+		if v, ok := x.method(base, callee.text, args); ok {
 			return v
 		}
 	}
@@ -289,6 +276,7 @@ func (x *execution) member(callee *node, args []*node) value {
 			return value{}
 		}
 	case "resize", "assign":
+		args = x.settled(args)
 		n := value{}
 		if len(args) > 0 {
 			n = x.value(args[0])
@@ -311,30 +299,18 @@ func (x *execution) member(callee *node, args []*node) value {
 	return value{}
 }
 
-// mathematics are functions of floating-point numbers.
+// mathematics are functions of floating-point numbers; an f at the end of a name is left out.
 var mathematics = map[string]func(a []float64) float64{
 	"sqrt": one(math.Sqrt), "rsqrt": one(func(a float64) float64 { return 1 / math.Sqrt(a) }),
-	"exp": one(math.Exp), "log": one(math.Log), "log2": one(math.Log2), "log10": one(math.Log10),
-	"exp2": one(
-		math.Exp2,
-	), "sin": one(math.Sin), "cos": one(math.Cos), "tan": one(math.Tan), "tanh": one(math.Tanh),
-	"floor": one(math.Floor), "ceil": one(math.Ceil), "round": one(math.Round), "fabs": one(math.Abs),
-	"sqrtf": one(
-		math.Sqrt,
-	), "rsqrtf": one(func(a float64) float64 { return 1 / math.Sqrt(a) }), "expf": one(math.Exp),
-	"logf": one(math.Log), "log2f": one(math.Log2), "floorf": one(math.Floor), "ceilf": one(math.Ceil),
-	"fabsf": one(math.Abs), "sinf": one(math.Sin), "cosf": one(math.Cos), "exp2f": one(math.Exp2),
-	"tanhf": one(math.Tanh), "roundf": one(math.Round),
-	"pow": two(
-		math.Pow,
-	), "powf": two(math.Pow), "fmax": two(math.Max), "fmin": two(math.Min), "fmaxf": two(math.Max),
-	"fminf": two(math.Min), "fmod": two(math.Mod), "fmodf": two(math.Mod),
-	"__float2half": one(
-		func(a float64) float64 { return a },
-	), "__float2half_rn": one(func(a float64) float64 { return a }),
-	"__float2bfloat16": one(func(a float64) float64 { return a }),
-	"__half2float":     one(func(a float64) float64 { return a }),
+	"exp": one(math.Exp), "exp2": one(math.Exp2), "log": one(math.Log), "log2": one(math.Log2),
+	"log10": one(math.Log10), "sin": one(math.Sin), "cos": one(math.Cos), "tan": one(math.Tan),
+	"tanh": one(math.Tanh), "floor": one(math.Floor), "ceil": one(math.Ceil), "round": one(math.Round),
+	"fabs": one(math.Abs), "pow": two(math.Pow), "fmod": two(math.Mod), "fmax": two(math.Max),
+	"fmin": two(math.Min), "__float2half": one(same), "__float2half_rn": one(same),
+	"__float2bfloat16": one(same), "__half2float": one(same),
 }
+
+func same(a float64) float64 { return a }
 
 func one(f func(float64) float64) func([]float64) float64 {
 	return func(a []float64) float64 { return f(a[0]) }

@@ -53,10 +53,10 @@ func (x *execution) value(n *node) value {
 	case opComma:
 		x.value(n.args[0])
 		return x.value(n.args[1])
+	case opValue:
+		return n.done
 	case opMacro:
-		if how, _ := x.run(n.body); how == ended {
-			return value{lambda: endOfProgram}
-		}
+		x.run(n.body)
 	}
 	return value{}
 }

@@ -31,7 +31,15 @@ type execution struct {
 	steps     int
 	limit     int // of the loop at hand
 	loops     int
+	frame     frame
 	launches  []Launch
+}
+
+// frame is the function that is executed: how many of its loops are open, and whether it may have returned
+// before, by a return under a condition that is not known.
+type frame struct {
+	loops  int
+	parted bool
 }
 
 // function is a function of the source.
@@ -131,14 +139,15 @@ const (
 	broken
 	continued
 	returned
-	ended // the program ends
 )
 
-// errSpent ends a loop that takes too long: what it assigns is unknown behind it. errStopped ends the
-// execution.
+// errSpent ends a loop that takes too long, and errParted the innermost one, which may have ended before:
+// what it assigns is unknown behind it. errStopped and errEnded end the execution.
 var (
 	errSpent   = errors.New("the loop takes too long")
+	errParted  = errors.New("the loop may have ended")
 	errStopped = errors.New("the execution takes too long")
+	errEnded   = errors.New("the program ends")
 )
 
 // step counts an evaluation. It panics with errSpent or errStopped, which loop and Run recover.
@@ -181,9 +190,7 @@ func (x *execution) execute(s *statement) (flow, value) {
 		if s.cond.op == opMacro {
 			return x.run(s.cond.body)
 		}
-		if v := x.value(s.cond); v.lambda == endOfProgram {
-			return ended, value{}
-		}
+		x.value(s.cond)
 	case declarationStatement:
 		x.declareAll(s.declared)
 	case blockStatement:
@@ -206,7 +213,7 @@ func (x *execution) execute(s *statement) (flow, value) {
 	case aliasStatement:
 		x.alias(s.declared)
 	case unknownStatement:
-		x.taintNames(s.names)
+		x.perhaps(s)
 	}
 	return onward, value{}
 }
@@ -231,8 +238,7 @@ func (x *execution) choose(s *statement) (flow, value) {
 	case ok:
 		return x.run(s.otherwise)
 	}
-	x.taint(s.body)
-	x.taint(s.otherwise)
+	x.perhaps(&statement{kind: blockStatement, body: s.body, otherwise: s.otherwise})
 	return onward, value{}
 }
 
@@ -257,7 +263,7 @@ func (x *execution) selectCase(s *statement) (flow, value) {
 		}
 		same, ok := x.operate("==", v, x.value(b.cond)).truth()
 		if !ok {
-			x.taint(s.body)
+			x.perhaps(s)
 			return onward, value{}
 		}
 		if same {
@@ -278,20 +284,23 @@ func (x *execution) selectCase(s *statement) (flow, value) {
 // loop executes a loop. One that takes too long, or whose condition is not known, leaves what it assigns
 // unknown.
 func (x *execution) loop(s *statement) (how flow, v value) {
-	at, calls := x.scope, x.calls
+	at, calls, frame := x.scope, x.calls, x.frame
 	if x.loops == 0 {
 		// what is left is enough for what follows, however many such loops there are
 		x.limit = x.steps + min(mostLoopSteps, (mostSteps-x.steps)/4)
 	}
 	x.loops++
+	x.frame.loops++
 	defer func() {
 		x.loops--
-		if r := recover(); r != nil {
-			if r != errSpent || x.loops > 0 {
-				panic(r)
-			}
+		r := recover()
+		if r != nil && r != errParted && (r != errSpent || x.loops > 0) {
+			panic(r)
+		}
+		frame.parted = x.frame.parted
+		if x.frame = frame; r != nil {
 			x.scope, x.calls = at, calls
-			x.taint([]*statement{s})
+			x.abandon(s)
 			how, v = onward, value{}
 		}
 	}()
@@ -311,7 +320,7 @@ func (x *execution) loop(s *statement) (how flow, v value) {
 		if s.cond != nil && (s.kind != doStatement || !first) {
 			yes, ok := x.value(s.cond).truth()
 			if !ok {
-				x.taint([]*statement{s})
+				x.abandon(s)
 				return onward, value{}
 			}
 			if !yes {
@@ -321,7 +330,7 @@ func (x *execution) loop(s *statement) (how flow, v value) {
 		switch how, v := x.run(s.body); how {
 		case broken:
 			return onward, value{}
-		case returned, ended:
+		case returned:
 			return how, v
 		}
 		if s.step != nil {
@@ -333,7 +342,7 @@ func (x *execution) loop(s *statement) (how flow, v value) {
 func (x *execution) overRange(s *statement) (flow, value) {
 	over, d := x.value(s.cond), s.declared.vars[0]
 	if over.object == nil || over.kind == nil || over.kind.form == formPointer {
-		x.taint([]*statement{s})
+		x.abandon(s)
 		return onward, value{}
 	}
 	for i := range over.object.n {
@@ -351,7 +360,7 @@ func (x *execution) overRange(s *statement) (flow, value) {
 		switch how {
 		case broken:
 			return onward, value{}
-		case returned, ended:
+		case returned:
 			return how, v
 		}
 	}

@@ -21,6 +21,7 @@ type node struct {
 	types  []*typeName  // of its parameters
 	body   []*statement // of a lambda
 	line   int
+	done   value // of one that was evaluated already
 }
 
 type op uint8
@@ -47,6 +48,7 @@ const (
 	opComma
 	opType
 	opMacro
+	opValue // done has it
 )
 
 // macro is a #define that takes arguments, or that stands for more than a value.

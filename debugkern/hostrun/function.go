@@ -20,24 +20,23 @@ func (x *execution) parse(f *function) {
 }
 
 // call calls a function of the source with values; ok is false where none takes so many.
-func (x *execution) call(name string, given []*node, args []*node) (value, flow, bool) {
+func (x *execution) call(name string, given []*node, args []*node) (value, bool) {
 	list := x.functions[name]
 	for i := len(name) - 1; list == nil && i > 0; i-- {
 		if name[i] == ':' {
 			list = x.functions[name[i+1:]]
 		}
 	}
-	f := x.overload(list, args)
+	f, args := x.overload(list, args)
 	if f == nil || x.calls >= mostCalls {
-		return value{}, onward, false
+		return value{}, false
 	}
-	v, how := x.apply(f, given, args)
-	return v, how, true
+	return x.applyIn(x.space, value{}, f, given, args), true
 }
 
-// overload is the function of a name that takes so many arguments; of several the one whose parameters have
-// most of the arguments' types, nil where two have as many.
-func (x *execution) overload(list []*function, args []*node) *function {
+// overload is the function of a name that takes so many arguments, with these to call it with; of several it
+// is the one whose parameters have most of the arguments' types, nil where two have as many.
+func (x *execution) overload(list []*function, args []*node) (*function, []*node) {
 	var fit []*function
 	for _, f := range list {
 		if x.parse(f); f.takes(len(args)) {
@@ -45,8 +44,9 @@ func (x *execution) overload(list []*function, args []*node) *function {
 		}
 	}
 	if len(fit) < 2 {
-		return append(fit, nil)[0]
+		return append(fit, nil)[0], args
 	}
+	args = x.settled(args)
 	var kinds []*ctype
 	for _, a := range args {
 		kinds = append(kinds, x.decay(x.value(a)).kind)
@@ -68,22 +68,35 @@ func (x *execution) overload(list []*function, args []*node) *function {
 			best = nil
 		}
 	}
-	return best
+	return best, args
 }
 
-func (x *execution) apply(f *function, given []*node, args []*node) (value, flow) {
-	return x.applyIn(x.space, value{}, f, given, args)
+// settled are arguments that may be evaluated more than once: what changes something is evaluated here.
+func (x *execution) settled(args []*node) (out []*node) {
+	for _, a := range args {
+		if a != nil && a.op != opList && a.changes() {
+			a = &node{op: opValue, done: x.value(a), line: a.line}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// changes reports an expression whose evaluation may change something.
+func (n *node) changes() bool {
+	if n == nil {
+		return false
+	}
+	switch n.op {
+	case opStep, opAssign, opCall, opNew, opLaunch, opMacro:
+		return true
+	}
+	return slices.ContainsFunc(n.args, (*node).changes)
 }
 
 // applyIn executes a function with values for its parameters, in a scope around them: that of a struct's
 // value of, whose fields a constructor's list gives what they begin with.
-func (x *execution) applyIn(
-	outside *scope,
-	of value,
-	f *function,
-	given []*node,
-	args []*node,
-) (value, flow) {
+func (x *execution) applyIn(outside *scope, of value, f *function, given, args []*node) value {
 	inner := &scope{outer: outside, types: map[string]*ctype{}, vars: map[string]*variable{}}
 	var template []hostcode.Parameter
 	if f.source != nil {
@@ -116,7 +129,6 @@ func (x *execution) applyIn(
 	}
 	outer := x.scope
 	x.scope = inner
-	x.calls++
 	for i, d := range f.head.params {
 		switch t := x.resolve(f.head.types[i]); {
 		case d.name == "":
@@ -135,13 +147,25 @@ func (x *execution) applyIn(
 		}
 	}
 	x.begun(of, f.members)
-	how, v := x.run(f.body)
+	v := x.framed(f.body)
 	x.scope = outer
+	return v
+}
+
+// framed executes a function's body in the scope at hand. Where it may have returned before its end, what it
+// returns and assigns is unknown.
+func (x *execution) framed(body []*statement) value {
+	outer := x.frame
+	x.frame = frame{}
+	x.calls++
+	_, v := x.run(body)
 	x.calls--
-	if how == ended {
-		return value{}, ended
+	if x.frame.parted {
+		x.taint(body)
+		v = value{kind: v.kind}
 	}
-	return v, onward
+	x.frame = outer
+	return v
 }
 
 // parameterType is the type that an argument is converted to; nil where a template makes it of the argument.

@@ -4,8 +4,9 @@
 // The one idea: a value is known or it is not. main is interpreted from its first statement with numbers,
 // structs, arrays, vectors and memory of the device; whatever an unknown function, an unknown condition or a
 // text that is not understood may have changed is unknown from there on, and a loop that takes too long
-// leaves what it assigns unknown. What is said of a launch is therefore what a program without arguments
-// passes, or nothing.
+// leaves what it assigns unknown. What Run returns of a launch is therefore what a program without arguments
+// passes, or nothing. There is one exception: an unknown function is taken to change what it gets the address
+// of, not a number that it may take by reference.
 //
 // It must not know PTX, manifests or what executes a kernel.
 package hostrun
@@ -169,16 +170,13 @@ func typed(p hostcode.Parameter) bool {
 
 // guarded evaluates a constant.
 func (x *execution) guarded(n *node) (v value) {
-	defer func() {
-		if r := recover(); r != nil && r != errSpent && r != errStopped {
-			panic(r)
-		}
-	}()
+	defer x.rescue()
 	return x.value(n)
 }
 
 // variables declares the variables at namespace scope.
 func (x *execution) variables(list [][]hostcode.Token) {
+	x.space = x.scope
 	defer x.rescue()
 	for _, code := range list {
 		p := &parser{
@@ -200,12 +198,14 @@ func (x *execution) variables(list [][]hostcode.Token) {
 		}
 		x.scope.vars = nil
 	}
-	x.space = x.scope
 }
 
-// rescue ends an execution that takes too long.
+// ends reports what an execution panics with where it takes too long or its program ends.
+func ends(r any) bool { return r == errSpent || r == errStopped || r == errEnded }
+
+// rescue ends an execution that takes too long, or whose program ends.
 func (x *execution) rescue() {
-	if r := recover(); r != nil && r != errStopped && r != errSpent {
+	if r := recover(); r != nil && !ends(r) {
 		panic(r)
 	}
 }
@@ -214,13 +214,13 @@ func (x *execution) rescue() {
 func (x *execution) main(name string) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			if r != errStopped && r != errSpent {
+			if !ends(r) {
 				panic(r)
 			}
-			ok = false
+			ok = r == errEnded
 		}
 	}()
-	x.scope, x.calls, x.loops = &scope{outer: x.space}, 0, 0
+	x.scope, x.calls, x.loops, x.frame = &scope{outer: x.space}, 0, 0, frame{}
 	for _, f := range x.functions[name] {
 		x.parse(f)
 		x.enter()

@@ -277,6 +277,36 @@ int main() {
 		k<<<1, side(64.0)>>>(x, y, 0);
 	} catch (const std::exception &e) { return 1; }
 }`, "21 k 3,1,1 32,1,1 0: float*8[1 1] int*16[0..4] ?\n23 k 1,1,1 32,1,1 0: float*8[?] int*16[2..5] 0\n"},
+	"jumps that may be": {`
+__global__ void k(int a, int b, int c, int d, int e, int f, int g, int h);
+int early() { if (getenv("X")) return 1; return 2; }
+void set(int &to) { if (getenv("X")) return; to = 5; }
+int found() { for (int i = 0; i < 3; i++) if (lookup(i)) return i; return 9; }
+void bump(int &to) { to++; }
+int main() {
+	int a = 0, b = 1, d = 0, e = 7, g = 0;
+	for (int i = 0; i < 4; i++) { if (getenv("X")) break; a++; }
+	set(b);
+	for (int i = 0; i < 4; i++) { for (int j = 0; j < 2; j++) { if (getenv("X")) continue; d++; } g++; }
+	std::cin >> e;
+	int f = 3;
+	if (getenv("X")) bump(f);
+	int h = early();
+	k<<<1, 32>>>(a, b, found(), d, e, f, g, h);
+}`, "16 k 1,1,1 32,1,1 0: ? ? ? ? ? ? 4 ?\n"},
+	"evaluated once": {`
+struct Buf { int n; Buf(int n) : n(n) {} };
+int twice(int n) { return 2 * n; }
+float twice(float n) { return 2 * n; }
+__global__ void k(int a, int b, int c, int d);
+int main() {
+	int n = 1;
+	int a = twice(n++);
+	Buf b(n++);
+	std::vector<int> v;
+	v.resize(n++);
+	k<<<1, 32>>>(a, b.n, v.size(), n);
+}`, "12 k 1,1,1 32,1,1 0: 2 2 3 4\n"},
 	"by a configuration": {`
 __global__ void k(float *x, int n);
 int main() {

@@ -26,16 +26,9 @@ func (x *execution) launch(n *node) {
 		}
 	}
 	if len(config) > 2 {
-		l.Shared = -1
-		if v := x.value(config[2]); v.state == known && v.kind.form == formInt {
-			l.Shared = v.i
-		}
+		l.Shared = sharedBytes(x.value(config[2]))
 	}
-	var values []value
-	for _, a := range n.args[1:] {
-		values = append(values, x.decay(x.value(a)))
-	}
-	x.launched(l, values)
+	x.launched(l, x.values(n.args[1:]))
 }
 
 // launchKernel is cudaLaunchKernel: its arguments are given by their addresses.
@@ -50,10 +43,7 @@ func (x *execution) launchKernel(args []*node) value {
 	l := Launch{Line: args[0].line, Kernel: kernel.text, Grid: x.extents(x.item(dim3Type, args[1])),
 		Block: x.extents(x.item(dim3Type, args[2]))}
 	if len(args) > 4 {
-		l.Shared = -1
-		if v := x.value(args[4]); v.state == known {
-			l.Shared = v.i
-		}
+		l.Shared = sharedBytes(x.value(args[4]))
 	}
 	list := x.decay(x.value(args[3]))
 	if list.object == nil || kernel.op != opName {
@@ -90,17 +80,26 @@ func (x *execution) launchConfigured(args []*node) value {
 		Kernel: args[1].text,
 		Grid:   x.extents(slots[0]),
 		Block:  x.extents(slots[1]),
-		Shared: -1,
+		Shared: sharedBytes(slots[2]),
 	}
-	if v := slots[2]; v.state == known {
-		l.Shared = v.i
-	}
-	var values []value
-	for _, a := range args[2:] {
-		values = append(values, x.decay(x.value(a)))
-	}
-	x.launched(l, values)
+	x.launched(l, x.values(args[2:]))
 	return success
+}
+
+// values are the arguments of a launch.
+func (x *execution) values(args []*node) (out []value) {
+	for _, a := range args {
+		out = append(out, x.decay(x.value(a)))
+	}
+	return out
+}
+
+// sharedBytes is a size of dynamic shared memory, -1 where it is not known.
+func sharedBytes(v value) int64 {
+	if v.state == known && v.kind.form == formInt {
+		return v.i
+	}
+	return -1
 }
 
 // extents are a grid or a block; nil where they are not known.

@@ -72,7 +72,7 @@ func (x *execution) record(name string, args []*node) *ctype {
 		if p.constant(t) || p.alias(x) {
 			continue
 		}
-		if f, ok := p.method(name); ok {
+		if f, ok := p.method(); ok {
 			if f != nil {
 				t.methods[f.name] = append(t.methods[f.name], f)
 			}
@@ -208,7 +208,7 @@ func (x *execution) field(t *ctype, p *parser) bool {
 
 // method reads a member that is no field: a function, which it returns where it has a body, a static, an
 // alias, an empty declaration. ok is false where a field begins here.
-func (p *parser) method(record string) (f *function, ok bool) {
+func (p *parser) method() (f *function, ok bool) {
 	if p.accept(";") {
 		return nil, true
 	}
@@ -232,7 +232,7 @@ func (p *parser) method(record string) (f *function, ok bool) {
 			return nil, other
 		case "(":
 			if depth <= 0 {
-				return p.function(record, i), true
+				return p.function(i), true
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func (p *parser) method(record string) (f *function, ok bool) {
 
 // function reads a member function from the parenthesis on that opens its parameters; nil for one without a
 // body, a destructor and an operator.
-func (p *parser) function(record string, open int) *function {
+func (p *parser) function(open int) *function {
 	f := &function{parsed: true}
 	if open > p.i && p.code[open-1].kind == hostcode.Word && !(open > p.i+1 && p.code[open-2].text == "~") {
 		f.name = p.code[open-1].text
@@ -305,15 +305,14 @@ func (x *execution) fieldsOf(v value) *scope {
 
 // method calls a function of a struct's value, or a constructor by the name of its type; ok is false where
 // none takes so many arguments.
-func (x *execution) method(of value, name string, args []*node) (out value, how flow, ok bool) {
+func (x *execution) method(of value, name string, args []*node) (value, bool) {
 	for _, f := range of.kind.methods[name] {
 		if !f.takes(len(args)) || x.calls >= mostCalls {
 			continue
 		}
-		out, how = x.applyIn(x.fieldsOf(of), of, f, nil, args)
-		return out, how, true
+		return x.applyIn(x.fieldsOf(of), of, f, nil, args), true
 	}
-	return value{}, onward, false
+	return value{}, false
 }
 
 // begun gives the fields of a new value what a constructor's list has for them.

@@ -8,12 +8,12 @@ var runtime map[string]func(x *execution, args []*node) value
 func init() {
 	type f = func(x *execution, args []*node) value
 	runtime = map[string]f{
-		"cudaMalloc":                  (*execution).deviceMemory,
-		"cudaMallocManaged":           (*execution).deviceMemory,
+		"cudaMalloc":                  (*execution).memory,
+		"cudaMallocManaged":           (*execution).memory,
 		"cudaMallocPitch":             (*execution).pitchedMemory,
-		"cudaMallocAsync":             (*execution).deviceMemory,
-		"cudaMallocHost":              (*execution).hostMemory,
-		"cudaHostAlloc":               (*execution).hostMemory,
+		"cudaMallocAsync":             (*execution).memory,
+		"cudaMallocHost":              (*execution).memory,
+		"cudaHostAlloc":               (*execution).memory,
 		"malloc":                      (*execution).malloc,
 		"calloc":                      (*execution).calloc,
 		"aligned_alloc":               (*execution).aligned,
@@ -66,15 +66,12 @@ func (x *execution) count(args []*node) value {
 	return value{kind: sizeType}
 }
 
-func (x *execution) end(args []*node) value { return value{lambda: endOfProgram} }
+func (x *execution) end(args []*node) value { panic(errEnded) }
 
 var success = value{kind: intType, state: known}
 
-// deviceMemory is cudaMalloc: its first argument is the address of a pointer.
-func (x *execution) deviceMemory(args []*node) value { return x.memory(args, true) }
-func (x *execution) hostMemory(args []*node) value   { return x.memory(args, false) }
-
-func (x *execution) memory(args []*node, device bool) value {
+// memory is cudaMalloc, and what else takes the address of a pointer and a size.
+func (x *execution) memory(args []*node) value {
 	if len(args) < 2 {
 		return success
 	}
@@ -88,7 +85,7 @@ func (x *execution) memory(args []*node, device bool) value {
 	}
 	made := value{kind: p.kind.elem}
 	if bytes.state == known && bytes.i >= 0 && bytes.i < mostBytes {
-		made.state, made.object = known, allocated(bytes.i, device)
+		made.state, made.object = known, allocated(bytes.i)
 		if of := p.kind.elem.elem; of != nil && of.size > 0 && of.form != formVoid {
 			made.object.become(of)
 		}
@@ -105,7 +102,7 @@ func (x *execution) pitchedMemory(args []*node) value {
 	}
 	pitch, width := x.value(args[1]), x.value(args[2])
 	if pitch.object == nil || width.state != known || width.i < 0 || width.i > mostBytes {
-		return x.memory(args[:2], true)
+		return x.memory(args[:2])
 	}
 	n := (width.i + row - 1) / row * row
 	pitch.object.store(pitch.at, integerValue(sizeType, n))
@@ -114,7 +111,7 @@ func (x *execution) pitchedMemory(args []*node) value {
 	if rows.state == known && rows.i >= 0 && rows.i < mostExtent/max(1, n) {
 		bytes.i = n * rows.i
 	}
-	return x.memory([]*node{args[0], bytes}, true)
+	return x.memory([]*node{args[0], bytes})
 }
 
 // sequence is thrust's: 0, 1, 2, ...
@@ -129,7 +126,7 @@ func (x *execution) malloc(args []*node) value {
 	v := value{kind: pointerTo(voidType)}
 	if len(args) == 1 {
 		if n := x.value(args[0]); n.state == known && n.i >= 0 && n.i < mostBytes {
-			v.state, v.object = known, allocated(n.i, false)
+			v.state, v.object = known, allocated(n.i)
 		}
 	}
 	return v
@@ -142,7 +139,7 @@ func (x *execution) calloc(args []*node) value {
 	if len(args) == 2 {
 		n, each := x.value(args[0]), x.value(args[1])
 		if n.state == known && each.state == known && n.i >= 0 && each.i > 0 && n.i < mostBytes/each.i {
-			v.state, v.object = known, allocated(n.i*each.i, false)
+			v.state, v.object = known, allocated(n.i*each.i)
 			v.object.zero = true
 		}
 	}

@@ -135,7 +135,6 @@ type object struct {
 	record *ctype // of a struct
 	n      int64  // elements; bytes where elem is nil
 	bytes  int64
-	device bool
 	ints   []int64
 	floats []float64
 	states []state
@@ -166,8 +165,8 @@ func (o *object) become(t *ctype) {
 }
 
 // allocated is memory of so many bytes.
-func allocated(bytes int64, device bool) *object {
-	return &object{bytes: bytes, n: bytes, device: device}
+func allocated(bytes int64) *object {
+	return &object{bytes: bytes, n: bytes}
 }
 
 // elements is memory of so many elements.
@@ -368,7 +367,7 @@ func transfer(to *object, at int64, from *object, start, bytes int64) {
 	}
 }
 
-// overwrite forgets what an object held where so many bytes from an element on are all of it.
+// overwrite forgets the values of an object where so many bytes from an element on are all of it.
 func (o *object) overwrite(at, bytes int64) {
 	if at == 0 && bytes >= o.bytes {
 		o.spoilt, o.endless, o.ranged = false, false, false

@@ -141,5 +141,5 @@ func sourceOf(a probes.Arg) string {
 	case a.DType.Float():
 		return "randn"
 	}
-	return strings.ReplaceAll(integers(a.DType), " ", "")
+	return anyIntegers(a.DType)
 }

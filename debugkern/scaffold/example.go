@@ -26,7 +26,7 @@ type Example struct {
 	// Guessed are the arguments whose numbers or extents the source does not show, and Random those of memory
 	// that has random numbers in the place of those that the host's code computes.
 	Guessed, Random []string
-	// Others are the other kernels of the source, as --entry takes them, where nobody has named one.
+	// Others are the other kernels of the source, as --entry takes them, where the user has named none.
 	Others []string
 }
 

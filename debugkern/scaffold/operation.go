@@ -236,6 +236,9 @@ func fill(t probes.DType) string {
 	return ", fill: \"" + integers(t) + "\""
 }
 
+// anyIntegers are integers as --arg has them: one word.
+func anyIntegers(t probes.DType) string { return strings.ReplaceAll(integers(t), " ", "") }
+
 // integers are the values of a buffer of integers: all that a byte has, else numbers that an index may have.
 func integers(t probes.DType) string {
 	switch t {

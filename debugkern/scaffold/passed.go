@@ -98,12 +98,8 @@ func (g *general) takePassed() {
 	g.dims, g.passedExtents = guessed, true
 	_, most := g.launched()
 	for i, p := range g.params {
-		n := int64(1)
-		for _, side := range sides(g.args[i]) {
-			n *= max(1, g.inShape(side))
-		}
 		if p.Pointer {
-			most = max(most, n)
+			most = max(most, g.volume(i))
 		}
 	}
 	if most > mostPassed {
@@ -112,8 +108,8 @@ func (g *general) takePassed() {
 }
 
 // takeAllocated gives memory whose extents are a guess as many elements as the host's code allocates, where
-// the dimensions have the extents that it passes: what was guessed where that comes to as many, else their
-// number.
+// the dimensions have the extents that it passes: the extents that were guessed where their product is that
+// number, else one extent.
 func (g *general) takeAllocated() {
 	if !g.passedExtents && len(g.dims) > 0 {
 		return
@@ -124,11 +120,7 @@ func (g *general) takeAllocated() {
 			elements(m, g.dtype(i)) > mostPassed {
 			continue
 		}
-		n := int64(1)
-		for _, side := range sides(g.args[i]) {
-			n *= max(1, g.inShape(side))
-		}
-		if n != elements(m, g.dtype(i)) {
+		if g.volume(i) != elements(m, g.dtype(i)) {
 			g.args[i] = fmt.Sprintf("[%d]", elements(m, g.dtype(i)))
 		}
 		g.why[i] = ""
@@ -156,6 +148,15 @@ func (g *general) orderSides() {
 			g.args[i] = bracketed([]string{list[1], list[0]})
 		}
 	}
+}
+
+// volume is how many elements the extents of a pointer are.
+func (g *general) volume(i int) int64 {
+	n := int64(1)
+	for _, side := range sides(g.args[i]) {
+		n *= max(1, g.inShape(side))
+	}
+	return n
 }
 
 // sides are the extents of a pointer as the manifest has them in brackets.

@@ -258,11 +258,7 @@ func (g *general) left(i int) string {
 	if m == nil || !g.passedExtents && len(g.dims) > 0 {
 		return ""
 	}
-	n := int64(1)
-	for _, side := range sides(g.args[i]) {
-		n *= g.inShape(side)
-	}
-	if n != elements(m, g.dtype(i)) {
+	if g.volume(i) != elements(m, g.dtype(i)) {
 		return ""
 	}
 	return g.source(i, m)
@@ -277,20 +273,17 @@ func (g *general) unlisted(i int, m *hostrun.Memory) string {
 	if g.dtype(i).Float() {
 		return "randn"
 	}
-	return strings.ReplaceAll(integers(g.dtype(i)), " ", "")
+	return anyIntegers(g.dtype(i))
 }
 
 // extentsOf are the extents of memory of so many elements: those that the source has for it where they come
 // to as many, else their number.
 func (g *general) extentsOf(i int, n int64) string {
 	var dims []string
-	product := int64(1)
 	for _, side := range sides(g.args[i]) {
-		d := g.inShape(side)
-		product *= d
-		dims = append(dims, fmt.Sprint(d))
+		dims = append(dims, fmt.Sprint(g.inShape(side)))
 	}
-	if dims == nil || product != n || !g.passedExtents && len(g.dims) > 0 {
+	if g.volume(i) != n || !g.passedExtents && len(g.dims) > 0 {
 		return fmt.Sprint(n)
 	}
 	return strings.Join(dims, ",")
@@ -324,7 +317,7 @@ func structure(s *hostrun.Struct) (value string, shown bool) {
 			case !m.Written:
 				source = "zeros"
 			default:
-				source = strings.ReplaceAll(integers(t), " ", "")
+				source = anyIntegers(t)
 			}
 			shown = shown && !madeUp(m, t, source)
 			list = append(list, fmt.Sprintf("%d: %s:%s[%d]", f.At, source, strings.ToLower(t.String()),

@@ -78,6 +78,15 @@ func (k Kind) Severity() Severity {
 // wait at the mbarrier that it completes on.
 const MBarrierWait = "a wait at the mbarrier"
 
+// MemoryFence begins Finding.Missing where two blocks need a fence of their memory accesses.
+const MemoryFence = "__threadfence()"
+
+// What Finding.Message contains of an access by address 0, and of a wait for copies that waits for none.
+const (
+	ThroughNull = "through a null pointer"
+	NeverWaits  = "never waits for a copy"
+)
+
 // BarrierUse begins Finding.Message of a barrier that is used in a wrong way by warps that all come to it.
 const BarrierUse = "barrier "
 
