@@ -78,8 +78,10 @@ type gridState struct {
 	writes uint64             // strong writes so far
 	lines  map[uint64][]touch // by 16 bytes: what other blocks have done
 	number map[*block]int
-	at     map[uint64]handed // by location: what its last strong write released
-	wide   map[uint64]handed // and what it would have, with the scope of the device
+	// observed: strong writes of the device's scope, and who has seen them
+	observed observations
+	at       map[uint64]handed // by location: what its last strong write released
+	wide     map[uint64]handed // and what it would have, with the scope of the device
 
 	pairs map[pairKey]*pair
 	order []*pair
@@ -129,7 +131,8 @@ func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 			}
 			o := &u.sites[t.pc()]
 			if strong && t.strong && o.scope >= scopeDevice && u.compatible(o) ||
-				g.reached(u, t, lane, &u.fence.acquired) {
+				g.reached(u, t, lane, &u.fence.acquired) || t.strong && t.writes &&
+				u.observed(target.SpaceGlobal, max(t.lo, addr), t.block, &t.access, t.mask, lane) {
 				continue
 			}
 			now := touch{
@@ -199,6 +202,7 @@ func covers(s snap, stamp uint32, thread int) bool {
 
 // overwritten ends what a plain write hides.
 func (g *gridState) overwritten(addr uint64, n int) {
+	g.observed.overwritten(fenceKey{target.SpaceGlobal, addr}, n)
 	for _, at := range []map[uint64]handed{g.at, g.wide} {
 		if len(at) == 0 {
 			continue

@@ -476,7 +476,7 @@ func (c *cause) missing(p *pair, sites []site) string {
 	case p.lacks.scope > 0:
 		s := &sites[p.lacks.scope-1]
 		return fmt.Sprintf(
-			"scope .gpu instead of .cta for the %s at %s, which reaches its own block only (__threadfence(), not __threadfence_block(); cuda::thread_scope_device): between %s and %s",
+			target.WiderScope+" for the %s at %s, which reaches its own block only (__threadfence(), not __threadfence_block(); cuda::thread_scope_device): between %s and %s",
 			s.in.Opcode(), s.source(), sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.lacks.acquire:
 		return fmt.Sprintf("%s between the read of the flag and %s", target.MemoryFence,

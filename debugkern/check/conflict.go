@@ -179,7 +179,9 @@ func (u *races) conflict(a *access, who uint32, wrote bool) {
 	for m := who; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)
 		for o := a.mask & c.warps[warp].existing(); o != 0; o &= o - 1 {
-			if other := bits.TrailingZeros32(o); !c.ordered(a.stamp, warp, other, now, lane) {
+			other := bits.TrailingZeros32(o)
+			if !c.ordered(a.stamp, warp, other, now, lane) &&
+				!(wrote && u.sites[a.pc()].strong && u.observed(u.space, u.addr, u.b, a, 1<<other, lane)) {
 				u.found(a, other, lane, wrote)
 				return
 			}

@@ -55,6 +55,8 @@ type fenceState struct {
 	pending map[int][]uint32 // by thread: what its strong reads have seen since its last fence
 	at      map[fenceKey]handed
 
+	observed observations
+
 	// Other blocks.
 	acquired
 	// awaited: by thread: what its strong reads, and those of threads that it met at a barrier, have seen
@@ -143,6 +145,9 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 		if s.writes && !foreign { // no other block synchronises with what the location holds now
 			delete(u.grid.at, key.addr)
 		}
+	}
+	if foreign || u.grid == nil || key.space != target.SpaceGlobal {
+		u.observations(key.space).strong(u, key, lane)
 	}
 	if f.last == nil && !s.release && (!foreign || len(u.grid.at) == 0) {
 		return
@@ -272,6 +277,7 @@ func joined(a, b []uint32) []uint32 {
 
 // overwritten ends what a plain write to a location's bytes hides.
 func (f *fenceState) overwritten(k fenceKey, n int) {
+	f.observed.overwritten(k, n)
 	if len(f.at) == 0 {
 		return
 	}

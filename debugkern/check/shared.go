@@ -24,7 +24,7 @@ func (u *races) shared(e *target.Event) {
 	unit := uint8(bits.Len(uint(min(e.Bytes, lineSize))) - 1)
 	whole := u.s.whole
 	store := e.Class == target.ClassStore
-	clearing := store && len(u.fence.at) > 0
+	clearing := store && len(u.fence.at)+len(u.fence.observed.chains) > 0
 	mask, one := e.Mask, uint32(0)
 	if !store && !whole && broadcast(e) { // all lanes read one place: one access by all of them
 		mask, one = mask&-mask, mask
