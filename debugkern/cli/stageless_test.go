@@ -314,40 +314,47 @@ func TestDiagnoseNullPointer(t *testing.T) {
 	}
 }
 
-// TestDiagnoseMissingFence: of a reduction by the last block that lacks its fence the change is the fence
-// that the checker names, and the barrier before the atomic, which the order needs with it, is not called
-// redundant.
+// TestDiagnoseMissingFence: of a race between blocks the fences that are missing are put in by a trial,
+// before the write of the flag and after the read of it, or one of them; or the fence gets the scope that it
+// needs. The barrier before the atomic, which the order needs as well, is not called redundant.
 func TestDiagnoseMissingFence(t *testing.T) {
-	file := writeKernel(t, "k.cu", []byte(`__device__ unsigned count;
+	const kernel = `__device__ unsigned count;
 __global__ void k(float *part, float *out) {
     __shared__ bool last;
     part[blockIdx.x * 64 + threadIdx.x] = 1.f + threadIdx.x;
+    BEFORE
     __syncthreads();
-    if (threadIdx.x == 0) last = atomicAdd(&count, 1u) == gridDim.x - 1;
+    if (threadIdx.x == 0) { FLAG last = atomicAdd(&count, 1u) == gridDim.x - 1; }
     __syncthreads();
     if (!last) return;
+    AFTER
     float s = 0.f;
     for (int b = 0; b < gridDim.x; b++) s += part[b * 64 + threadIdx.x];
     out[threadIdx.x] = s;
+    if (threadIdx.x == 0) count = 0;
 }
-`))
-	text, errText, code := call(
-		t,
-		"diagnose",
-		file,
-		"--grid",
-		"4",
-		"--block",
-		"64",
-		"--arg",
-		"part=zeros:f32[256]",
-		"--arg",
-		"out=zeros:f32[64]",
-	)
-	skipWithoutNVRTC(t, code, errText)
-	if !strings.Contains(text, "change: __threadfence() between k.cu:4 and the write of the flag") ||
-		!strings.Contains(text, "no trial inserts a fence") || strings.Contains(text, "redundant-barrier") {
-		t.Errorf("exit %d: %s%s", code, text, errText)
+`
+	const fence = "__threadfence();"
+	for _, c := range []struct{ before, flag, after, change string }{
+		{"", "", "", "put __threadfence() before the write of the flag at line 7 and after the read of the flag at line 7"},
+		{"", "", fence, "put __threadfence() before the write of the flag at line 7"},
+		{fence, "", "", "put __threadfence() after the read of the flag at line 7"},
+		{"", "__threadfence_block();", fence, "give the membar.cta at k.cu:7 the scope of the device: __threadfence()"},
+		{fence, "", fence, ""},
+	} {
+		text := strings.NewReplacer("BEFORE", c.before, "FLAG", c.flag, "AFTER", c.after).Replace(kernel)
+		file := writeKernel(t, "k.cu", []byte(text))
+		text, errText, code := call(t, "diagnose", file, "--grid", "4", "--block", "64",
+			"--arg", "part=zeros:f32[256]", "--arg", "out=zeros:f32[64]")
+		skipWithoutNVRTC(t, code, errText)
+		proven := strings.Contains(text, "change: "+c.change) && strings.Contains(text, "the race is gone") &&
+			strings.Contains(text, "nothing else is found")
+		if c.change == "" {
+			proven = code == 0 && !strings.Contains(text, "race:")
+		}
+		if !proven || strings.Contains(text, "redundant-barrier") {
+			t.Errorf("%+v: exit %d: %s%s", c, code, text, errText)
+		}
 	}
 }
 

@@ -205,11 +205,6 @@ func (q *inquiry) untried(s *suspect) string {
 		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
 	case s.cause.Finding >= 0 && q.throughNull(s):
 		return "not tried: what is passed is to be changed, not the kernel"
-	case s.tried > 0 && q.lacksFence(s):
-		return fmt.Sprintf(
-			"not proven: no trial inserts a fence; of what was tried, %d changes, none fixes this",
-			s.tried,
-		)
 	case s.tried > 0 && s.late:
 		return fmt.Sprintf(
 			"not proven: %d changes were tried, and none fixes this; there was no time for more",
@@ -228,15 +223,6 @@ func (q *inquiry) untried(s *suspect) string {
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}
 	return "not tried: nothing that could be changed without compiling is known to fix this"
-}
-
-// lacksFence reports a race whose checker names a memory fence as what is missing.
-func (q *inquiry) lacksFence(s *suspect) bool {
-	if s.cause.Finding < 0 {
-		return false
-	}
-	missing := q.doc.Findings[s.cause.Finding].Missing
-	return missing != nil && strings.HasPrefix(*missing, target.MemoryFence)
 }
 
 // result reports whether a stage is the kernel's result.
@@ -514,7 +500,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = *f.Missing + ", by every warp that comes there: no trial inserts one, and what was " +
 			"tried awaits no copy"
 	case !s.exclusive && s.tried > 0 && !strings.HasPrefix(*f.Missing, check.Unfit) &&
-		!q.lacksFence(s):
+		!lacksFence(f):
 		c.Advice = "no synchronisation that was tried fixes this: look at which cells are used at " +
 			bothPlaces(f)
 	default:

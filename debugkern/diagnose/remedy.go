@@ -68,6 +68,10 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	var list []remedy
 	switch f.Kind {
 	case "race":
+		if lacksFence(f) {
+			list = fenceRemedies(fn, f)
+			break
+		}
 		list = append(append(jumped(fn, f), checked(fn, f)...), raceRemedies(fn, f)...)
 	case "cp-async":
 		list = append(append(append(moveRemedies(fn), commitRemedies(fn)...), asyncRemedies(fn, f)...),

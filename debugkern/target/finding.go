@@ -81,6 +81,9 @@ const MBarrierWait = "a wait at the mbarrier"
 // MemoryFence begins Finding.Missing where two blocks need a fence of their memory accesses.
 const MemoryFence = "__threadfence()"
 
+// WiderScope begins Finding.Missing where an instruction that is to order two blocks reaches its own alone.
+const WiderScope = "scope .gpu instead of .cta"
+
 // What Finding.Message contains of an access by address 0, and of a wait for copies that waits for none.
 const (
 	ThroughNull = "through a null pointer"
