@@ -14,7 +14,8 @@ type FileLaunch struct {
 	File        string // a .ptx, a .cu or a .tsl
 	Entry       string
 	Grid, Block probes.Dim3
-	Shared      int // dynamic bytes
+	Shared      int         // dynamic bytes
+	Cluster     probes.Dim3 // blocks of a cluster; 1 block: none
 	Args        []probes.Arg
 }
 
@@ -28,10 +29,15 @@ func (l *FileLaunch) Manifest() (*Manifest, error) {
 	if ext := filepath.Ext(base); ext == ".ptx" || ext == ".tsl" {
 		key = "ptx"
 	}
+	cluster := ""
+	if l.Cluster.Count() > 1 {
+		cluster = ", cluster: " + extents(l.Cluster)
+	}
 	text := fmt.Sprintf(
-		"schema: %s\nname: %q\n%s: %q\nentry: kernel\nlaunch: {grid: %s, block: %s, shared: %d}\nargs: []\n",
+		"schema: %s\nname: %q\n%s: %q\nentry: kernel\nlaunch: {grid: %s, block: %s, shared: %d%s}\nargs: []\n",
 		Schema,
-		"_"+unnamed.ReplaceAllString(base, "_"), key, base, extents(l.Grid), extents(l.Block), l.Shared)
+		"_"+unnamed.ReplaceAllString(base, "_"), key, base, extents(l.Grid), extents(l.Block), l.Shared,
+		cluster)
 	m, err := ParseManifest(l.File, []byte(text))
 	if err != nil {
 		return nil, err

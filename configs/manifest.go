@@ -87,10 +87,13 @@ type Speedup struct {
 	Min  float64
 }
 
-// Launch is the geometry; Shared the dynamic shared bytes.
+// Launch is the geometry; Shared the dynamic shared bytes, Cluster the blocks of a cluster (nil: none is
+// given). Cooperative: blocks may rely on being resident together.
 type Launch struct {
 	Grid, Block [3]*Expr
 	Shared      *Expr
+	Cluster     []*Expr
+	Cooperative bool
 }
 
 // Arg is a kernel parameter as written.

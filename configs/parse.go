@@ -260,6 +260,8 @@ func (p *manifestParser) launch(o *object) {
 	copy(p.m.Launch.Grid[:], l.exprs("grid", 3, p.m.scope, inShape))
 	copy(p.m.Launch.Block[:], l.exprs("block", 3, p.m.scope, inShape))
 	p.m.Launch.Shared = l.expr("shared", p.m.scope, inShape)
+	p.m.Launch.Cluster = l.exprs("cluster", 3, p.m.scope, inShape)
+	p.m.Launch.Cooperative = l.truth("cooperative")
 }
 
 func (p *manifestParser) quantiser(o *object) {

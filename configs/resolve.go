@@ -239,6 +239,7 @@ var (
 
 const (
 	maxThreads   = 1024
+	maxCluster   = 16        // blocks of a cluster, with a size that is not portable
 	maxDynShared = 227 << 10 // bytes of shared memory a block: the most of any GPU (compute capability 9.0)
 	maxExtents   = 1 << 23   // values of all Extents of a plan together: 64 MiB, under a second
 	maxSplit     = 1 << 20   // partial sums of a stage
@@ -247,6 +248,13 @@ const (
 
 func (r *resolver) geometry() error {
 	p, l := r.plan, r.m.Launch
+	p.Cooperative = l.Cooperative
+	for i, e := range l.Cluster {
+		var err *Error
+		if p.Cluster[i], err = e.integer(r.env, 1, maxCluster); err != nil {
+			return err
+		}
+	}
 	for i := range 3 {
 		var err *Error
 		if p.Grid[i], err = l.Grid[i].integer(r.env, 1, maxGrid[i]); err != nil {

@@ -37,6 +37,9 @@ func TestTensorMap(t *testing.T) {
 	if len(p.Args) != 4 || len(p.Parameters()) != 3 || p.Args[3].Name != "x" || p.Args[3].Into == nil {
 		t.Fatalf("%+v", p.Args)
 	}
+	if p.Cluster != (probes.Dim3{2, 1, 1}) || !p.Cooperative {
+		t.Errorf("cluster %v, cooperative %v", p.Cluster, p.Cooperative)
+	}
 	for i, want := range map[int]*probes.ArgMap{
 		1: {Of: 3, Map: tensormap.Map{
 			DType: tensormap.F16, Dims: []uint64{64, 41}, Strides: []uint64{128}, Box: []uint32{64, 32},

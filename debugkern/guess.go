@@ -35,7 +35,12 @@ func noteGuesses(m *configs.Manifest, rep *report.Run) {
 			m.OutputGuess)
 	}
 	for _, s := range rep.Stages {
-		if line := m.Guess(s.Name); line > 0 && (s.Verdict == "wrong" || s.Verdict == "tainted") {
+		line := m.Guess(s.Name)
+		if line > 0 && s.Verdict == "wrong" && rep.GuessedStage == "" {
+			rep.GuessedStage = fmt.Sprintf("what %s should be is a guess, marked at %s:%d: where the kernel is right, "+
+				"correct that", s.Name, m.File, line)
+		}
+		if line > 0 && (s.Verdict == "wrong" || s.Verdict == "tainted") {
 			rep.Build.Notes = append(rep.Build.Notes,
 				fmt.Sprintf("the verdict on %s depends on a guess: %s:%d is marked with \"# ?\"", s.Name,
 					m.File, line))

@@ -23,8 +23,8 @@ func (r *resolved) launch(
 	p := r.plan
 	l := &target.Launch{
 		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule,
-		Budget:   r.req.Budget,
-		Resident: r.req.Resident, Cooperative: r.req.Cooperative, Memory: r.memory,
+		Budget: r.req.Budget, Cluster: p.Cluster,
+		Resident: r.req.Resident, Cooperative: r.req.Cooperative || p.Cooperative, Memory: r.memory,
 	}
 	if err := r.reserveHost(l, instrumented); err != nil {
 		return nil, err

@@ -20,7 +20,9 @@ type Plan struct {
 	Consts map[string]int // tile constants (TILE_M, …) and flag values
 
 	Grid, Block Dim3
-	DynShared   int // dynamic shared bytes
+	DynShared   int  // dynamic shared bytes
+	Cluster     Dim3 // blocks of a cluster; zero: none is given
+	Cooperative bool // blocks may rely on being resident together
 
 	Args   []Arg
 	Inputs []Input // the tensors that the launch reads, in the order of Args

@@ -92,6 +92,10 @@ var sections = slices.Concat([]Section{
 		{"block", exprs(3), need, "", "threads of a block", "block: [32 * WARPS, 1, 1]"},
 		{"shared", expression, free, "0",
 			"dynamic shared memory of a block, bytes", "shared: 2 * TILE_M * 64"},
+		{"cluster", exprs(3), free, "[1, 1, 1]",
+			"blocks of a cluster, where the kernel is not compiled for clusters of a size", "cluster: [2, 1, 1]"},
+		{"cooperative", truth, free, "", "a cooperative launch: blocks may wait for all others (`grid.sync()`)",
+			"cooperative: true"},
 	}},
 	{
 		Name: "argument", At: "args[]",

@@ -41,6 +41,7 @@ func Adopt(ctx context.Context, s *debugkern.Session, req Request) (debugkern.Re
 func (l *launch) asManifest() (*configs.Manifest, error) {
 	given := &configs.FileLaunch{
 		File: l.req.File, Entry: l.entry.Name, Grid: l.req.Grid, Block: l.req.Block, Shared: l.req.Shared,
+		Cluster: l.req.Cluster,
 	}
 	for _, a := range l.args {
 		planned := a.planned()
@@ -65,6 +66,9 @@ func (r *Request) launchWords() []string {
 	}
 	if r.Shared > 0 {
 		words = append(words, "--shared", fmt.Sprint(r.Shared))
+	}
+	if r.Cluster.Count() > 1 {
+		words = append(words, "--cluster", r.Cluster.Short())
 	}
 	for _, a := range r.Args {
 		words = append(words, "--arg", a.Name+"="+a.Value)

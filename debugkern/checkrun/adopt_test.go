@@ -139,11 +139,11 @@ func TestAdoptedDefects(t *testing.T) {
 		}
 	}
 	clustered := request("reduce.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512")
-	clustered.Cluster = probes.Dim3{2, 1, 1}
+	clustered.Cluster = probes.Dim3{3, 1, 1}
 	for says, req := range map[string]Request{
 		"no --arg for":                     request("reduce.ptx", 2, 256, "0=ones:f32[512]"),
 		"--block 2048,1,1":                 request("reduce.ptx", 2, 2048),
-		"are not modelled":                 clustered,
+		"x is 3; expected 1 to 2":          clustered,
 		"uses this parameter as":           request("reduce.ptx", 2, 256, "0=1", "1=zeros:f32[2]", "2=512"),
 		"expected a .ptx, a .cu or a .tsl": request("../adopt_test.go", 1, 1),
 		"no such file or directory":        request("nosuch.ptx", 1, 1),

@@ -156,7 +156,7 @@ func TestArguments(t *testing.T) {
 	long := blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={0: 0.5:f32}")
 	long.Block = probes.Dim3{256, 1, 1}
 	clustered := blend("blend", "0="+npy, "1=zeros:f16[100]", "2=0.5", "3=100")
-	clustered.Cluster = probes.Dim3{2, 1, 1}
+	clustered.Cluster = probes.Dim3{1, 2, 1}
 	for says, req := range map[string]Request{
 		"choose one with --entry (blend, blend_by)": blend("", "0="+npy),
 		"has no such kernel":                        blend("nosuch", "0="+npy),
@@ -178,7 +178,7 @@ func TestArguments(t *testing.T) {
 		"cannot be read as e4m3": blend("blend", "0="+npy+":e4m3",
 			"1=zeros:f16[100]", "2=0.5", "3=100"),
 		"at most 128 (.maxntid)":                          long,
-		"launches with clusters are not modelled":         clustered,
+		"--cluster 1,2,1: y is 2; expected 1 to 1":        clustered,
 		"expected a .ptx, a .cu or a .tsl file":           request("../checkrun_test.go", 1, 1),
 		"--grid 0,1,1: x is 0":                            request("reduce.ptx", 0, 1),
 		"--block 2048,1,1: x is 2048; expected 1 to 1024": request("reduce.ptx", 1, 2048),

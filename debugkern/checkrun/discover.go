@@ -49,7 +49,8 @@ func Discover(
 	}
 	out.Entry = l.entry.Name
 	given := &scaffold.Launch{
-		Grid: l.req.Grid, Block: l.req.Block, Shared: l.req.Shared, Bundle: l.bundle != nil,
+		Grid: l.req.Grid, Block: l.req.Block, Shared: l.req.Shared, Cooperative: l.req.Cooperative,
+		Cluster: l.req.Cluster, Bundle: l.bundle != nil,
 	}
 	for _, a := range l.args {
 		given.Args = append(given.Args, a.asWritten(found))

@@ -61,7 +61,10 @@ func (l *launch) geometry() (err error) {
 		option string
 		given  probes.Dim3
 		most   [3]int
-	}{{"grid", l.req.Grid, most.Grid}, {"block", l.req.Block, most.Block}} {
+	}{
+		{"grid", l.req.Grid, most.Grid}, {"block", l.req.Block, most.Block},
+		{"cluster", l.req.Cluster, l.req.Grid},
+	} {
 		for i, n := range x.given {
 			if n < 1 || n > x.most[i] {
 				return report.Usagef("--%s %s: %c is %d; expected 1 to %d", x.option, x.given, "xyz"[i],
@@ -73,8 +76,11 @@ func (l *launch) geometry() (err error) {
 		return report.Usagef("--block %s: %d threads; a block has at most %d", l.req.Block, n,
 			most.ThreadsPerBlock)
 	}
-	if l.req.Cluster != (probes.Dim3{1, 1, 1}) {
-		return report.Usagef("--cluster %s: launches with clusters are not modelled", l.req.Cluster)
+	for i, n := range l.req.Cluster {
+		if l.req.Grid[i]%n != 0 {
+			return report.Usagef("--cluster %s: a grid of %s blocks is no multiple of it", l.req.Cluster,
+				l.req.Grid)
+		}
 	}
 	if l.req.Shared < 0 || l.req.Shared > most.SharedPerBlock {
 		return report.Usagef("--shared %d: expected 0 to %d bytes, the most of any chip", l.req.Shared,
@@ -255,6 +261,9 @@ func (l *launch) target() *target.Launch {
 		Cooperative: l.req.Cooperative, Memory: l.s.Memory(), Repeat: l.req.Repeat, Label: l.doc.Entry,
 		Shared: l.shared,
 		Budget: l.budget, Only: l.only,
+	}
+	if l.req.Cluster.Count() > 1 {
+		out.Cluster = l.req.Cluster
 	}
 	for _, a := range l.args {
 		out.Args = append(out.Args, a.target())

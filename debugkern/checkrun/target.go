@@ -31,7 +31,11 @@ func (t *planned) describe() (err error) {
 	}
 	l := t.launch
 	l.manifest, l.schedule, l.shared, l.budget = t.plain.Manifest(), given.Schedule, p.Shared, given.Budget
-	l.req.Grid, l.req.Block, l.req.Cluster, l.req.Shared = p.Grid, p.Block, probes.Dim3{1, 1, 1}, p.DynShared
+	l.req.Grid, l.req.Block, l.req.Cluster, l.req.Shared = p.Grid, p.Block, p.Cluster, p.DynShared
+	if p.Cluster == (probes.Dim3{}) {
+		l.req.Cluster = probes.Dim3{1, 1, 1}
+	}
+	l.req.Cooperative = l.req.Cooperative || p.Cooperative
 	l.doc.Launch = report.CheckLaunch{
 		Grid: p.Grid, Block: p.Block, Cluster: l.req.Cluster, Shared: p.DynShared,
 	}

@@ -139,7 +139,7 @@ func TestCheckBadInput(t *testing.T) {
 		{geometry("--block", "2048"), "expected 1 to 1024"},
 		{geometry("--block", "32,64"), "2048 threads"},
 		{geometry("--block", "8,8,128"), "z is 128"},
-		{geometry("--cluster", "2"), "--cluster 2,1,1"},
+		{geometry("--cluster", "3"), "--cluster 3,1,1: x is 3; expected 1 to 2"},
 		{geometry("--shared", "-1"), "--shared -1"},
 		{geometry("--shared", "232448"), "shared memory"},
 		{[]string{reqntid, "--entry", "one", "--grid", "1", "--block", "32"}, ".reqntid"},

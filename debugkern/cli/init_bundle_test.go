@@ -274,9 +274,9 @@ func TestInitBundleRefusals(t *testing.T) {
 		"set":  {plain, []string{"--set", "A"}, "--set: " + plain + " is a bundle"},
 		"clusters": {
 			reduceBundle(t, func(m *bundle.Manifest, _ *bundle.Parts) {
-				m.Launch.Cluster = [3]int{2, 1, 1}
+				m.Launch.Cluster = [3]int{3, 1, 1}
 			}), nil,
-			"launches with clusters are not modelled",
+			"--cluster 3,1,1: x is 3; expected 1 to 2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

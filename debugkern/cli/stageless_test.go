@@ -242,7 +242,7 @@ func TestOpenFile(t *testing.T) {
 		"--json belongs to a command": {ptx, "--json"},
 		"has no such kernel": {ptx, "--block", "256", "--entry", "nosuch", "--arg",
 			"1=zeros:f32[2]"},
-		"launches with clusters are not ": {ptx, "--block", "256", "--cluster", "2", "--arg",
+		"--cluster 3,1,1: x is 3": {ptx, "--block", "256", "--cluster", "3", "--arg",
 			"1=zeros:f32[2]"},
 	} {
 		if errText, code := open(args...); code != 2 || !strings.Contains(errText, says) ||

@@ -29,6 +29,9 @@ func (q *inquiry) story() []string {
 	if rep := &q.doc.Run; rep.Guess != "" && rep.Verdict == report.Diverge && !q.mended() {
 		end = append([]string{rep.Guess + "; the divergence may come from that"}, end...)
 	}
+	if text := q.doc.Run.GuessedStage; text != "" {
+		end = append([]string{text}, end...)
+	}
 	room := storyLines - len(lines) - len(end)
 	each := max(1, min(5, room/len(q.doc.Causes)))
 	for i := range q.doc.Causes {

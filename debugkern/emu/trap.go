@@ -21,6 +21,9 @@ func (w *warp) trap(in *inst, m uint32) {
 		msg = "the kernel executed brkpt, which is a trap without a debugger"
 	}
 	consequence := ""
+	if w.blk.p.syncsGrid() && !w.blk.l.Cooperative {
+		consequence = "the kernel waits for its whole grid, and the launch is not cooperative: --cooperative"
+	}
 	if compilerMade(in.fn, in.src) {
 		msg = "the compiler proved this path undefined and put a trap in its place"
 		consequence = "candidates: " + strings.Join(candidates(in.fn, in.src.Index), "; ")

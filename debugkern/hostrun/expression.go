@@ -474,8 +474,16 @@ func (p *parser) expand(n *node, m *macro) bool {
 		p.i++
 	}
 	var code []token
-	for _, t := range m.body {
-		if with, ok := bound[t.text]; ok && t.kind == hostcode.Word {
+	for i, t := range m.body {
+		if t.text == "#" && i+1 < len(m.body) && bound[m.body[i+1].text] != nil {
+			continue
+		}
+		with, ok := bound[t.text]
+		if ok && i > 0 && m.body[i-1].text == "#" && (i < 2 || m.body[i-2].text != "#") { // as a string
+			code = append(code, token{kind: hostcode.Literal, text: `""`})
+			continue
+		}
+		if ok && t.kind == hostcode.Word {
 			code = append(code, with...)
 			continue
 		}

@@ -27,6 +27,8 @@ type Launch struct {
 	// it is not known.
 	Grid, Block *[3]int64
 	Shared      int64
+	Cooperative bool
+	Cluster     *[3]int64 // blocks of a cluster, an attribute of the launch; nil: it has none
 	Args        []Argument
 	Symbols     []Symbol // the variables of the device that were copied to, in order
 }
@@ -114,7 +116,10 @@ func newExecution(units []*hostcode.Unit, kernels []*hostcode.Kernel) *execution
 		globals:   map[string]*variable{}, kernels: map[string]*hostcode.Kernel{}, symbols: map[string]bool{},
 		scope: &scope{},
 	}
-	x.records["cudaLaunchConfig_t"] = launchConfig
+	x.records["cudaLaunchConfig_t"], x.records["cudaLaunchAttribute"] = launchConfig, launchAttribute
+	for name, id := range attributes {
+		x.globals[name] = &variable{value: integerValue(intType, id)}
+	}
 	for name := range x.aliases {
 		x.types[name] = true
 	}

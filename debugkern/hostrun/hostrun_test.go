@@ -20,7 +20,14 @@ func describe(list []Launch) string {
 				fmt.Fprintf(&b, " %d,%d,%d", d[0], d[1], d[2])
 			}
 		}
-		fmt.Fprintf(&b, " %d:", l.Shared)
+		fmt.Fprintf(&b, " %d", l.Shared)
+		if l.Cluster != nil {
+			fmt.Fprintf(&b, " cluster %d,%d,%d", l.Cluster[0], l.Cluster[1], l.Cluster[2])
+		}
+		if l.Cooperative {
+			b.WriteString(" cooperative")
+		}
+		b.WriteString(":")
 		for _, a := range l.Args {
 			b.WriteString(" " + describeArgument(a))
 		}
@@ -72,7 +79,7 @@ func describeArgument(a Argument) string {
 var sources = map[string]struct{ source, want string }{
 	"plain": {`
 __global__ void k(const float *a, float *b, int n, float s);
-#define CHECK(call) do { cudaError_t e = (call); if (e != cudaSuccess) { printf("%s", cudaGetErrorString(e)); exit(1); } } while (0)
+#define CHECK(call) do { cudaError_t e = (call); if (e != cudaSuccess) { printf("%s %s", #call, cudaGetErrorString(e)); exit(1); } } while (0)
 #define TILE 16
 int main(int argc, char **argv) {
 	int n = argc > 1 ? atoi(argv[1]) : 70;
@@ -318,6 +325,29 @@ int main() {
 	config.dynamicSmemBytes = 64;
 	cudaLaunchKernelEx(&config, k, x + 2, 8);
 }`, "10 k 3,1,1 32,2,1 64: float*32+8 8\n"},
+	"attributes": {`
+__global__ void k(int n);
+int main() {
+	cudaLaunchConfig_t config = {};
+	config.gridDim = 4;
+	config.blockDim = 64;
+	cudaLaunchAttribute list[2];
+	list[0].id = cudaLaunchAttributeClusterDimension;
+	list[0].val.clusterDim.x = 2;
+	list[0].val.clusterDim.y = 1;
+	list[0].val.clusterDim.z = 1;
+	list[1].id = cudaLaunchAttributeCooperative;
+	list[1].val.cooperative = 1;
+	config.attrs = list;
+	config.numAttrs = 1;
+	cudaLaunchKernelEx(&config, k, 8);
+	config.numAttrs = 2;
+	cudaLaunchKernelEx(&config, k, 9);
+	int n = 7;
+	void *args[] = {&n};
+	cudaLaunchCooperativeKernel((void *)k, 3, 32, args);
+}`, "16 k 4,1,1 64,1,1 0 cluster 2,1,1: 8\n18 k 4,1,1 64,1,1 0 cluster 2,1,1 cooperative: 9\n" +
+		"21 k 3,1,1 32,1,1 0 cooperative: 7\n"},
 	"many long loops": {`
 __global__ void k(const float *a, float *b, int n);
 int main() {

@@ -13,8 +13,30 @@ import (
 var launchConfig = &ctype{form: formStruct, name: "cudaLaunchConfig_t", size: 56, align: 8, fields: []field{
 	{name: "gridDim", kind: dim3Type}, {name: "blockDim", kind: dim3Type, at: 12},
 	{name: "dynamicSmemBytes", kind: sizeType, at: 24}, {name: "stream", kind: pointerTo(voidType), at: 32},
-	{name: "attrs", kind: pointerTo(voidType), at: 40}, {name: "numAttrs", kind: uintType, at: 48},
+	{name: "attrs", kind: pointerTo(launchAttribute), at: 40}, {name: "numAttrs", kind: uintType, at: 48},
 }}
+
+// launchAttribute is an element of its attrs: an id, and of the union of values those that are followed.
+var launchAttribute = &ctype{
+	form: formStruct, name: "cudaLaunchAttribute", size: 72, align: 8, fields: []field{
+		{name: "id", kind: intType}, {name: "val", at: 8, kind: &ctype{
+			form: formStruct, name: "cudaLaunchAttributeValue", size: 64, align: 8, fields: []field{
+				{name: "cooperative", kind: intType}, {name: "clusterDim", kind: dim3Type},
+			},
+		}},
+	},
+}
+
+// attributes are the ids of the attributes that are followed (CUDA Runtime API, cudaLaunchAttributeID).
+var attributes = map[string]int64{
+	"cudaLaunchAttributeCooperative":      attributeCooperative,
+	"cudaLaunchAttributeClusterDimension": attributeCluster,
+}
+
+const (
+	attributeCooperative = 2
+	attributeCluster     = 4
+)
 
 // launch notes a launch, the first time that its place is reached.
 func (x *execution) launch(n *node) {
@@ -32,7 +54,12 @@ func (x *execution) launch(n *node) {
 }
 
 // launchKernel is cudaLaunchKernel: its arguments are given by their addresses.
-func (x *execution) launchKernel(args []*node) value {
+func (x *execution) launchKernel(args []*node) value { return x.launchByAddresses(args, false) }
+
+// launchCooperative is cudaLaunchCooperativeKernel.
+func (x *execution) launchCooperative(args []*node) value { return x.launchByAddresses(args, true) }
+
+func (x *execution) launchByAddresses(args []*node, cooperative bool) value {
 	if len(args) < 4 {
 		return success
 	}
@@ -41,7 +68,7 @@ func (x *execution) launchKernel(args []*node) value {
 		kernel = kernel.args[0]
 	}
 	l := Launch{Line: args[0].line, Kernel: kernel.text, Grid: x.extents(x.item(dim3Type, args[1])),
-		Block: x.extents(x.item(dim3Type, args[2]))}
+		Block: x.extents(x.item(dim3Type, args[2])), Cooperative: cooperative}
 	if len(args) > 4 {
 		l.Shared = sharedBytes(x.value(args[4]))
 	}
@@ -82,6 +109,7 @@ func (x *execution) launchConfigured(args []*node) value {
 		Block:  x.extents(slots[1]),
 		Shared: sharedBytes(slots[2]),
 	}
+	x.attributes(&l, slots[4], slots[5])
 	x.launched(l, x.values(args[2:]))
 	return success
 }
@@ -100,6 +128,27 @@ func sharedBytes(v value) int64 {
 		return v.i
 	}
 	return -1
+}
+
+// attributes takes a launch's attributes from the array that its configuration leads to.
+func (x *execution) attributes(l *Launch, list, n value) {
+	if list.object == nil || n.state != known {
+		return
+	}
+	for i := range min(n.i, list.object.n-list.at) {
+		a := list.object.load(list.at + i)
+		if a.kind != launchAttribute || a.object == nil {
+			continue
+		}
+		id, of := a.object.slots[0], a.object.slots[1].object
+		switch {
+		case id.state != known || of == nil:
+		case id.i == attributeCooperative:
+			l.Cooperative = of.slots[0].state == known && of.slots[0].i != 0
+		case id.i == attributeCluster:
+			l.Cluster = x.extents(of.slots[1])
+		}
+	}
 }
 
 // extents are a grid or a block; nil where they are not known.

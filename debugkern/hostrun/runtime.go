@@ -26,7 +26,7 @@ func init() {
 		"cudaMemcpyToSymbol":          (*execution).copyToSymbol,
 		"cudaMemcpyToSymbolAsync":     (*execution).copyToSymbol,
 		"cudaLaunchKernel":            (*execution).launchKernel,
-		"cudaLaunchCooperativeKernel": (*execution).launchKernel,
+		"cudaLaunchCooperativeKernel": (*execution).launchCooperative,
 		"cudaLaunchKernelEx":          (*execution).launchConfigured,
 		"rand":                        (*execution).random,
 		"exit":                        (*execution).end,

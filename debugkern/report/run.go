@@ -41,6 +41,9 @@ type Run struct {
 	Guess string `json:"guess,omitempty"`
 	// GuessedExtents says which extents of buffers are guesses, and where they stand; "" where none is.
 	GuessedExtents string `json:"guessed_extents,omitempty"`
+	// GuessedStage says of the first stage that is wrong that what it should be is a guess; "" where it is
+	// none.
+	GuessedStage string `json:"guessed_stage,omitempty"`
 
 	Guilty []Guilty `json:"guilty"`
 	Stages []Stage  `json:"stages"`

@@ -55,6 +55,12 @@ func checkWords(req Request, m *configs.Manifest) []string {
 	if plan.DynShared > 0 {
 		words = append(words, "--shared", fmt.Sprint(plan.DynShared))
 	}
+	if plan.Cluster.Count() > 1 {
+		words = append(words, "--cluster", plan.Cluster.String())
+	}
+	if plan.Cooperative {
+		words = append(words, "--cooperative")
+	}
 	for _, in := range plan.Inputs {
 		plan.Args[in.Arg].Fill = in.Fill
 	}

@@ -23,6 +23,8 @@ import (
 type Launch struct {
 	Grid, Block probes.Dim3
 	Shared      int
+	Cooperative bool
+	Cluster     probes.Dim3 // 1 block: none
 	Args        []LaunchArg // the parameters, then what is Behind them: as target.Launch has them
 	Bundle      bool        // the file is a bundle
 	Notes       []string    // what the manifest has otherwise than the launch
@@ -319,7 +321,15 @@ func (w *discovered) manifest() string {
 		d.relative(w.req, w.req.File), scalar(d.Entry))
 	d.compiledWith(w.manifestText, w.req)
 	w.requires()
-	w.line("\nlaunch: {grid: %s, block: %s, shared: %d}", list(w.l.Grid[:]), list(w.l.Block[:]), w.l.Shared)
+	also := ""
+	if w.l.Cluster.Count() > 1 {
+		also = ", cluster: " + list(w.l.Cluster[:])
+	}
+	if w.l.Cooperative {
+		also += ", cooperative: true"
+	}
+	w.line("\nlaunch: {grid: %s, block: %s, shared: %d%s}", list(w.l.Grid[:]), list(w.l.Block[:]), w.l.Shared,
+		also)
 	if w.a != nil {
 		w.scale()
 	}

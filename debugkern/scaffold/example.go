@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -126,6 +127,7 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	if n := g.inShape(g.dynamic()); n > 0 {
 		out.Options = append(out.Options, "--shared", fmt.Sprint(n))
 	}
+	out.Options = append(out.Options, v.attributes()...)
 	for i, p := range params {
 		name := p.Name
 		if name == "" {
@@ -195,7 +197,7 @@ func (g *general) exampleValue(i int, threads int64) string {
 		}
 		fill := "zeros"
 		if p.Loaded || !p.Written {
-			fill = strings.ReplaceAll(strings.Trim(g.before(i), `"`), " ", "")
+			fill = cmp.Or(g.left(i), strings.ReplaceAll(strings.Trim(g.before(i), `"`), " ", ""))
 		}
 		return fmt.Sprintf("%s:%s[%s]", fill, strings.ToLower(g.dtype(i).String()), strings.Join(dims, ","))
 	case g.dimOf[i] != "":

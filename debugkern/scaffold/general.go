@@ -82,6 +82,7 @@ func (g *general) settle() {
 	g.extents()
 	g.pointers()
 	g.takePassed()
+	g.gridAsRan()
 	g.takeAllocated()
 	g.orderSides()
 }
@@ -141,7 +142,7 @@ func (g *general) threads() {
 			}
 		}
 	}
-	if r := g.v.ran; r != nil && r.Block != nil && (g.guessedBlock || g.block[0] == 0) {
+	if r := g.v.ran; r != nil && r.Block != nil {
 		g.block, g.guessedBlock = *r.Block, false
 	}
 	if g.block[0] > 0 {
@@ -289,6 +290,9 @@ func (g *general) blocks() {
 		for i, e := range g.components(g.v.launch.Config[0]) {
 			if i > 2 {
 				continue
+			}
+			if e != nil && e.Op == "call" && !e.RoundsUp() { // a function may return all three
+				e = nil
 			}
 			text, ok := g.render(e, 0)
 			if r := g.v.ran; !ok && r != nil && r.Grid != nil {

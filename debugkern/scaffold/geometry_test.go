@@ -151,7 +151,7 @@ func TestGeometry(t *testing.T) {
 			"equal sides that main passes", "__global__ void k(float *x, int rows, int cols) {\n" +
 				"  x[blockIdx.x * cols + threadIdx.x] = rows;\n}\n" +
 				"int main() { int n = 40; float *x; cudaMalloc(&x, n * n * 4); k<<<n, 40>>>(x, n, n); }",
-			"--grid 40 --block 40 --arg x=zeros:f32[40,40] --arg rows=40 --arg cols=40",
+			"--grid 40 --block 40 --arg x=unwritten:f32[40,40] --arg rows=40 --arg cols=40",
 		},
 		{
 			"rows that only main counts", "__global__ void softmax(const float *x, float *y, int cols) {\n" +

@@ -107,24 +107,76 @@ func (g *general) dimNamed(names ...string) string {
 
 func (g *general) productKind() *kernelKind {
 	k := &kernelKind{what: "matrix product", m: g.dimNamed("m"), n: g.dimNamed("n"), k: g.dimNamed("k")}
+	scale, plain := g.productScale()
+	if !plain {
+		return k
+	}
 	k.op = func(g *general) string {
-		inputs, _ := g.roles()
-		a, b := inputs[0], inputs[1]
-		tm, tn := g.grid[1].tile, g.grid[0].tile
-		if g.grid[0].extent == k.m && g.grid[1].extent == k.n {
-			tm, tn = tn, tm
+		if scale != "" {
+			return fmt.Sprintf("map: \"x * %s\", x: {%s}", scale, g.productOp())
 		}
-		tile := func(i int, row, col, rows, cols string) string {
-			return fmt.Sprintf("{load: %s, %s, dims: [%s, %s]}", g.names[i], k.place(row, col), rows, cols)
-		}
-		left := tile(a, "row", "0", itoa(int(tm)), k.k)
-		if list := sides(g.args[b]); slices.Equal(list[len(list)-2:], []string{k.n, k.k}) {
-			return "matmul: [" + left + ", " + tile(b, "col", "0", itoa(int(tn)), k.k) +
-				"], transpose: right, over: K"
-		}
-		return "matmul: [" + left + ", " + tile(b, "0", "col", k.k, itoa(int(tn))) + "], over: K"
+		return g.productOp()
 	}
 	return k
+}
+
+// productOp is the product alone.
+func (g *general) productOp() string {
+	k := g.kind
+	inputs, _ := g.roles()
+	a, b := inputs[0], inputs[1]
+	tm, tn := g.grid[1].tile, g.grid[0].tile
+	if g.grid[0].extent == k.m && g.grid[1].extent == k.n {
+		tm, tn = tn, tm
+	}
+	tile := func(i int, row, col, rows, cols string) string {
+		return fmt.Sprintf("{load: %s, %s, dims: [%s, %s]}", g.names[i], k.place(row, col), rows, cols)
+	}
+	left := tile(a, "row", "0", itoa(int(tm)), k.k)
+	if list := sides(g.args[b]); slices.Equal(list[len(list)-2:], []string{k.n, k.k}) {
+		return "matmul: [" + left + ", " + tile(b, "col", "0", itoa(int(tn)), k.k) +
+			"], transpose: right, over: K"
+	}
+	return "matmul: [" + left + ", " + tile(b, "0", "col", k.k, itoa(int(tn))) + "], over: K"
+}
+
+var (
+	// conversion is a call that stores a sum as another type.
+	conversion = regexp.MustCompile(`^(?:__float2half|__float2half_rn|__float2bfloat16|__float2bfloat16_rn|half|__half|` +
+		`float|T)\s*\((.*)\)$`)
+	factorFirst = regexp.MustCompile(`^([\w.]+)\s*\*\s*([^*/+?-]+)$`)
+	factorLast  = regexp.MustCompile(`^([^*/+?-]+)\s*\*\s*([\w.]+)$`)
+)
+
+// productScale is what a product is multiplied by where it is stored, "" for nothing. plain is false where
+// the stores do not show that: the kernel takes a floating-point number that does not stand there alone.
+func (g *general) productScale() (scale string, plain bool) {
+	open := map[string]string{} // what is passed, by name
+	for i, p := range g.params {
+		if !p.Pointer && p.Struct == 0 && p.DType.Float() {
+			open[g.names[i]] = g.scalar(i)
+		}
+	}
+	if len(open) == 0 {
+		return "", true
+	}
+	for _, s := range g.v.kernel.Stores() {
+		value := strings.TrimSpace(s.Value)
+		if m := conversion.FindStringSubmatch(value); m != nil {
+			value = strings.TrimSpace(m[1])
+		}
+		name := ""
+		if m := factorFirst.FindStringSubmatch(value); m != nil && open[m[1]] != "" {
+			name = m[1]
+		} else if m := factorLast.FindStringSubmatch(value); m != nil {
+			name = m[2]
+		}
+		if open[name] == "" || scale != "" && scale != open[name] || len(open) > 1 {
+			return "", false
+		}
+		scale = open[name]
+	}
+	return scale, scale != ""
 }
 
 // place is where a tile begins in memory, and which of its dimensions are the rows and columns.
@@ -176,6 +228,10 @@ func (g *general) stride(i int) string {
 			strings.HasPrefix(strings.TrimSpace(rest), "+") {
 			texts = append(texts, rest)
 		}
+	}
+	offset := regexp.MustCompile(`\b` + k.Parameters[i].Name + ` \+ ([^,;]*)`)
+	for _, m := range offset.FindAllStringSubmatch(k.Body(), -1) { // load_matrix_sync(b, B + k * n + col, n)
+		texts = append(texts, m[1])
 	}
 	slices.Sort(texts)
 	for _, t := range texts {

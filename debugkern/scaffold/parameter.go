@@ -215,6 +215,8 @@ func accesses(in *ptx.Instr) (read, written bool) {
 		return true, false
 	case "st":
 		return false, true
+	case "wmma":
+		return in.Has("load"), in.Has("store")
 	case "atom", "red":
 		return true, true
 	}

@@ -98,7 +98,9 @@ func (g *general) takePassed() {
 	g.dims, g.passedExtents = guessed, true
 	_, most := g.launched()
 	for i, p := range g.params {
-		if p.Pointer {
+		if m := g.argument(i).Memory; p.Pointer && m != nil && g.why[i] != "" {
+			most = max(most, elements(m, g.dtype(i)))
+		} else if p.Pointer {
 			most = max(most, g.volume(i))
 		}
 	}
@@ -109,7 +111,7 @@ func (g *general) takePassed() {
 
 // takeAllocated gives memory whose extents are a guess as many elements as the host's code allocates, where
 // the dimensions have the extents that it passes: the extents that were guessed where their product is that
-// number, else one extent.
+// number, else dimensions with that product, else one extent.
 func (g *general) takeAllocated() {
 	if !g.passedExtents && len(g.dims) > 0 {
 		return
@@ -120,11 +122,41 @@ func (g *general) takeAllocated() {
 			elements(m, g.dtype(i)) > mostPassed {
 			continue
 		}
-		if g.volume(i) != elements(m, g.dtype(i)) {
-			g.args[i] = fmt.Sprintf("[%d]", elements(m, g.dtype(i)))
+		if n := elements(m, g.dtype(i)); g.volume(i) != n {
+			list := g.factors(i, n)
+			if list == nil {
+				list = []string{fmt.Sprint(n)}
+			}
+			g.args[i] = bracketed(list)
 		}
 		g.why[i] = ""
 	}
+}
+
+// factors are the dimensions whose product is a number of elements, in the order in which they are passed;
+// nil where there are none, or several choices of which not one has the stride of the pointer's index.
+func (g *general) factors(i int, n int64) []string {
+	var fit [][]string
+	for set := 1; set < 1<<min(len(g.dims), 8); set++ {
+		var list []string
+		product := int64(1)
+		for d := range g.dims {
+			if set>>d&1 == 1 {
+				list = append(list, g.dims[d].name)
+				product *= g.dims[d].extent
+			}
+		}
+		if product == n {
+			fit = append(fit, list)
+		}
+	}
+	if step := g.stride(i); len(fit) > 1 && step != "" {
+		fit = slices.DeleteFunc(fit, func(list []string) bool { return !slices.Contains(list, step) })
+	}
+	if len(fit) != 1 {
+		return nil
+	}
+	return fit[0]
 }
 
 // orderSides puts the side last that the kernel's index steps over, where cudaMalloc has it first: "pitch *

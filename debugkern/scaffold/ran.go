@@ -45,6 +45,43 @@ func (v *view) follow() {
 	v.launch = &hostcode.Launch{Line: v.ran.Line, Kernel: v.ran.Kernel}
 }
 
+// attributes are the options of the launch that is made besides grid, block and shared memory.
+func (v *view) attributes() (words []string) {
+	if v.ran == nil {
+		return nil
+	}
+	if c := v.ran.Cluster; c != nil && extent(*c).Count() > 1 {
+		words = append(words, "--cluster", extent(*c).Short())
+	}
+	if v.ran.Cooperative {
+		words = append(words, "--cooperative")
+	}
+	return words
+}
+
+// gridAsRan is the grid that the host's code launches: in the kernel's own sides, as the text shows them,
+// where that is the same one, else in numbers.
+func (g *general) gridAsRan() {
+	r := g.v.ran
+	if r == nil || r.Grid == nil {
+		return
+	}
+	if len(g.dimOf) == 0 && g.kind == nil { // the kernel takes no size
+		g.dims = nil
+	}
+	grid, _ := g.launched()
+	for i := range g.grid {
+		if known := g.passedExtents || len(g.dims) == 0 || g.grid[i].text == "1"; !known {
+			continue
+		}
+		if grid[i] != r.Grid[i] {
+			n := fmt.Sprint(r.Grid[i])
+			g.grid[i] = gridSide{text: n, tile: 1, extent: n}
+		}
+		g.grid[i].guess = ""
+	}
+}
+
 // argument is what the host's code passes for a parameter, the zero value where that is not known.
 func (g *general) argument(i int) (a hostrun.Argument) {
 	if r := g.v.ran; r != nil && i < len(r.Args) {
@@ -148,8 +185,11 @@ func counts(list []int64) bool {
 
 // madeUp reports memory that does not have the numbers of the host's code.
 func madeUp(m *hostrun.Memory, t probes.DType, source string) bool {
-	return source != contents(m, t) && (m.Written || source != "zeros")
+	return source != contents(m, t) && (m.Written || source != "zeros" && source != unwritten)
 }
+
+// unwritten is the source of memory that nothing was written to.
+const unwritten = "unwritten"
 
 // mostFilled is how many numbers of a buffer a manifest lists.
 const mostFilled = 1 << 13
@@ -160,7 +200,8 @@ func asFill(m *hostrun.Memory, source string) string {
 	if source != "main" {
 		return filled(source)
 	}
-	if len(m.Ints) > mostFilled {
+	bytes := m.Bytes == int64(len(m.Ints)) // weights, not indices
+	if len(m.Ints) > mostFilled || bytes && len(m.Ints) > mostListed {
 		return filled(fmt.Sprintf("randint(%d, %d)", m.Lo, m.Hi))
 	}
 	return strings.ReplaceAll(fmt.Sprint(m.Ints), " ", ", ")
@@ -195,6 +236,7 @@ func (g *general) asRan() *Example {
 	if r.Shared > 0 {
 		out.Options = append(out.Options, "--shared", fmt.Sprint(r.Shared))
 	}
+	out.Options = append(out.Options, g.v.attributes()...)
 	out.Shown = slices.Clone(out.Options)
 	for i := range g.params {
 		value, shown := g.ranValue(i)
@@ -264,11 +306,11 @@ func (g *general) left(i int) string {
 	return g.source(i, m)
 }
 
-// unlisted is what memory begins with whose numbers are not known: zeros where the host writes nothing into
-// it and the kernel writes to it without reading it.
+// unlisted is what memory begins with whose numbers are not known: it is left unwritten where the host writes
+// nothing into it and the kernel does.
 func (g *general) unlisted(i int, m *hostrun.Memory) string {
-	if p := g.params[i]; !m.Written && p.Written && !p.Loaded {
-		return "zeros"
+	if !m.Written && g.params[i].Written {
+		return unwritten
 	}
 	if g.dtype(i).Float() {
 		return "randn"

@@ -67,7 +67,7 @@ int main() {
 `
 	e := SourceExample(read(source), "")
 	if got := strings.Join(e.Options, " "); !strings.Contains(got, "in=randn:f32[20,64]") ||
-		!strings.Contains(got, "out=zeros:f32[20,64]") {
+		!strings.Contains(got, "out=unwritten:f32[20,64]") {
 		t.Errorf("%s", got)
 	}
 }

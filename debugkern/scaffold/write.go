@@ -96,6 +96,21 @@ func (g *general) writeLaunch() {
 		g.line("%s", text)
 	}
 	g.writeDynamic()
+	cooperative, cluster := false, probes.Dim3{}
+	switch r := g.v.ran; {
+	case g.given != nil:
+		cooperative, cluster = g.given.Cooperative, g.given.Cluster
+	case r != nil && r.Cluster != nil:
+		cooperative, cluster = r.Cooperative, extent(*r.Cluster)
+	case r != nil:
+		cooperative = r.Cooperative
+	}
+	if cluster.Count() > 1 {
+		g.line("  cluster: [%d, %d, %d]", cluster[0], cluster[1], cluster[2])
+	}
+	if cooperative {
+		g.line("  cooperative: true")
+	}
 }
 
 // writeDynamic writes the dynamic shared bytes, where the kernel has such an array.
@@ -121,6 +136,9 @@ func (g *general) dynamic() string {
 		if text, ok := g.render(hostcode.ParseExpr(l.Config[2]), 0); ok && text != "0" {
 			return text
 		}
+	}
+	if r := g.v.ran; r != nil && r.Shared > 0 {
+		return fmt.Sprint(r.Shared)
 	}
 	return ""
 }
