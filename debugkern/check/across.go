@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/bits"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 )
 
@@ -82,6 +83,7 @@ type gridState struct {
 	observed observations
 	at       map[uint64]handed // by location: what its last strong write released
 	wide     map[uint64]handed // and what it would have, with the scope of the device
+	polled   map[uint64]bool   // locations that a thread has read again and again by one instruction
 
 	pairs map[pairKey]*pair
 	order []*pair
@@ -94,7 +96,7 @@ func (c *Checker) gridOf(u *races) *gridState {
 	if c.grid == nil {
 		c.grid = &gridState{
 			lines: map[uint64][]touch{}, number: map[*block]int{}, at: map[uint64]handed{},
-			wide: map[uint64]handed{}, pairs: map[pairKey]*pair{},
+			wide: map[uint64]handed{}, polled: map[uint64]bool{}, pairs: map[pairKey]*pair{},
 		}
 	}
 	c.grid.number[u.b] = c.grid.blocks
@@ -130,9 +132,10 @@ func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 				continue
 			}
 			o := &u.sites[t.pc()]
-			if strong && t.strong && o.scope >= scopeDevice && u.compatible(o) ||
-				g.reached(u, t, lane, &u.fence.acquired) || t.strong && t.writes &&
-				u.observed(target.SpaceGlobal, max(t.lo, addr), t.block, &t.access, t.mask, lane) {
+			relaxed := strong && t.strong && o.scope >= scopeDevice && u.compatible(o)
+			if relaxed && !g.flagged(u, t, addr, lane) || g.reached(u, t, lane, &u.fence.acquired) ||
+				!relaxed && t.strong && t.writes &&
+					u.observed(target.SpaceGlobal, max(t.lo, addr), t.block, &t.access, t.mask, lane) {
 				continue
 			}
 			now := touch{
@@ -153,6 +156,24 @@ func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 			g.order = append(g.order, p)
 		}
 	}
+}
+
+// flagged reports whether a strong read of what a strong write of another block has left follows a read of a
+// flag that the writer set, with no fence of the writer between the two writes: the reader may see the flag
+// and not the value. Atomics are no such values, nor is what somebody waits for: whoever reads it again sees
+// it in the end.
+func (g *gridState) flagged(u *races, t *touch, addr uint64, lane int) bool {
+	f := &u.fence
+	if u.s.writes || u.s.in.Kind() != isa.Load || !t.writes || u.sites[t.pc()].reads || g.polled[addr] {
+		return false
+	}
+	thread := 32*u.e.Warp + lane
+	before := acquired{f.wide.all, map[int]reach{thread: f.before}}
+	if !g.reached(u, t, lane, &before) {
+		return false
+	}
+	l := g.lacks(u, t, lane)
+	return l.some && l.scope == 0 && !l.acquire
 }
 
 // reached reports whether a lane has acquired all of a past access.

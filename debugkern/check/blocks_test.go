@@ -164,6 +164,64 @@ func TestBlocksWait(t *testing.T) {
 	}
 }
 
+// TestRelaxedValue: a value that is written and read by volatile accesses, with a flag after it, needs the
+// writer's fence between the two writes; a value in the flag itself needs none, nor does one that is waited
+// for.
+func TestRelaxedValue(t *testing.T) {
+	const kernel = `.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u64 part, .param .u64 state) {
+	.reg .b32 %r<8>;
+	.reg .b64 %a<8>;
+	.reg .pred %p<2>;
+	ld.param.u64 %a1, [part];
+	ld.param.u64 %a2, [state];
+	ld.param.u64 %a3, [out];
+	mov.u32 %r1, %ctaid.x;
+	add.u32 %r4, %r1, 1;
+	mul.wide.u32 %a4, %r1, 4;
+	add.u64 %a4, %a1, %a4;
+	WRITE
+	atom.global.add.u32 %r2, [%a2], 1;
+	setp.ne.u32 %p1, %r2, 3;
+	@%p1 ret;
+AGAIN:
+	READ
+	st.global.u32 [%a3], %r3;
+	ret;
+}`
+	const write, read = "st.volatile.global.u32 [%a4], %r4;", "ld.volatile.global.u32 %r3, [%a1];"
+	for name, c := range map[string]struct {
+		write, read string
+		races       int
+	}{
+		"no fence":          {write, read, 1},
+		"the writer's":      {write + " membar.gl;", read, 0},
+		"both":              {write + " membar.gl;", "membar.gl; " + read, 0},
+		"the reader's":      {write, "membar.gl; " + read, 1},
+		"before the value":  {"membar.gl; " + write, read, 1},
+		"the flag":          {"", "ld.volatile.global.u32 %r3, [%a2];", 0},
+		"an atomic":         {"red.global.add.u32 [%a4], %r4;", read, 0},
+		"read by an atomic": {write, "atom.global.add.u32 %r3, [%a1], 0;", 0},
+		"by block":          {"st.relaxed.cta.global.u32 [%a4], %r4;", read, 1},
+	} {
+		text := strings.NewReplacer("WRITE", c.write, "READ", c.read).Replace(kernel)
+		m, err := ptx.Parse("k.ptx", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := emu.New(chip.SM90()).Load(t.Context(), m, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := launchBlocks(t, k, blockLaunch(4, 1))
+		if races := r.of(target.Race); len(races) != c.races {
+			t.Errorf("%s: %+v", name, races)
+		}
+	}
+}
+
 // TestReadersFence: where the writer has its fence and the reader reads through a volatile pointer, the race
 // says that the reader's fence alone is missing; with a plain read it does not.
 func TestReadersFence(t *testing.T) {

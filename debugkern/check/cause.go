@@ -277,6 +277,9 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	f.Severity = f.Kind.Severity()
 	if f.Consequence = because(c.pairs); f.Consequence != "" {
 		f.Severity = target.SeverityAdvice
+	} else if c.relaxed(sites) {
+		f.Consequence = "both accesses are volatile or relaxed, which orders neither with the flag: the reader may see " +
+			"the flag and not yet the value"
 	} else if c.readersFence(sites) {
 		f.Consequence = "the writer's fence is there, the reader's alone is missing: volatile and atomic reads have " +
 			"been seen to work without it, but the memory model asks for it (PTX ISA, release and acquire patterns)"
@@ -295,6 +298,15 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 func (c *cause) readersFence(sites []site) bool {
 	return !slices.ContainsFunc(c.pairs, func(p *pair) bool {
 		return p.kind != pairBlocks || p.lacks.scope > 0 || !p.lacks.acquire || p.two.writes ||
+			!sites[p.second].strong
+	})
+}
+
+// relaxed reports whether all accesses between blocks are strong: each sees a whole value, but in no order
+// with others.
+func (c *cause) relaxed(sites []site) bool {
+	return !slices.ContainsFunc(c.pairs, func(p *pair) bool {
+		return p.kind != pairBlocks || p.lacks.scope > 0 || p.lacks.acquire || !sites[p.first].strong ||
 			!sites[p.second].strong
 	})
 }

@@ -65,6 +65,7 @@ type fenceState struct {
 	met     snap         // fences of threads that a block barrier has followed
 	meets   map[int]snap // by thread: fences of threads that it has met since, at barriers of some
 	wide    acquired     // as if all scopes were the device's, and every strong access had its fence
+	before  reach        // of wide, of the thread at hand before its strong access
 	narrow  int32        // PC plus one of a scope that was the block's on the way to wide, 0: none
 	// seen: by thread: what its last strong read of global memory saw, which may come again and again
 	seen map[int]sight
@@ -138,7 +139,9 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 	foreign := u.grid != nil && key.space == target.SpaceGlobal && s.scope >= scopeDevice
 	if u.grid != nil && key.space == target.SpaceGlobal {
 		f.begin()
+		f.before = f.wide.reach[32*u.e.Warp+lane]
 		if !s.writes && f.polledAgain(32*u.e.Warp+lane, sight{u.grid.wide[key.addr].write, u.e.PC}) {
+			u.grid.polled[key.addr] = true
 			return
 		}
 		f.widely(u, key.addr, lane)
