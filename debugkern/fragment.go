@@ -102,7 +102,7 @@ func (s *Session) Lut(ctx context.Context, req Request, pick fragment.Filter) (*
 // the table of a fragment, see fragment.TextTable. A file that has no full table, or that a patch does not
 // apply to, is a usage error that names it.
 func (s *Session) JudgeLut(
-	ctx context.Context, req Request, path string, patches ...string,
+	ctx context.Context, req Request, path string, pick fragment.Filter, patches ...string,
 ) (*report.Lut, error) {
 	text, err := build.ReadText(ctx, path, "a header with a table")
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Session) JudgeLut(
 	if text, err = build.PatchFile(ctx, path, text, patches); err != nil {
 		return nil, err
 	}
-	t, err := s.judgeHeader(ctx, req, path, text)
+	t, err := s.judgeHeader(ctx, req, path, text, pick)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +124,12 @@ func (s *Session) TableFile(ctx context.Context, req Request, path string) (*fra
 	if err != nil {
 		return nil, report.Unread("read the table:", err)
 	}
-	return s.judgeHeader(ctx, req, path, text)
+	return s.judgeHeader(ctx, req, path, text, fragment.Filter{})
 }
 
 // judgeHeader reads the table of a header's text, and then judges it.
 func (s *Session) judgeHeader(
-	ctx context.Context, req Request, path string, text []byte,
+	ctx context.Context, req Request, path string, text []byte, pick fragment.Filter,
 ) (*fragment.Table, error) {
 	t, unread := fragment.HeaderTable(path, text)
 	if unread != nil && fragment.NamesTable(text) {
@@ -148,13 +148,29 @@ func (s *Session) judgeHeader(
 		if err != nil {
 			return nil, err
 		}
-		if t = fragment.TextTable(path, arrays, slices.Concat(doc.Maps, fragment.Instructions())); t == nil {
-			return nil, report.Usagef("%w; no other array of integers in it has the cells of a fragment", unread)
+		all := slices.DeleteFunc(slices.Concat(doc.Maps, fragment.Instructions()),
+			func(f report.Fragment) bool { return !pick.Picks(&f) })
+		if len(all) == 0 {
+			return nil, report.Usagef("no instruction has a fragment of kind %q, dtype %q, layout %q", pick.Kind,
+				pick.DType, pick.Layout)
+		}
+		if t = fragment.TextTable(path, arrays, all); t == nil {
+			return nil, report.Usagef("%w; no other array of integers in it has the cells of %s: pairs or structs of row "+
+				"and column, row·columns + column, or an array of rows and one of columns (ACC_ROW, ACC_COL)", unread,
+				pick.Words())
 		}
 		t.Schema, t.File, t.Backend = doc.Schema, path, doc.Backend
 		return t, nil
 	}
-	if err := maps.Judge(t, probes.F32); err != nil {
+	dtype := probes.F32
+	switch {
+	case pick.Kind != "" && pick.Kind != "acc", pick.Layout != "":
+		return nil, report.Usagef("%s has the table of an accumulator of WMMA, not of %s", path,
+			pick.Words())
+	case pick.DType == probes.F16.String():
+		dtype = probes.F16
+	}
+	if err := maps.Judge(t, dtype); err != nil {
 		return nil, err
 	}
 	t.File = path

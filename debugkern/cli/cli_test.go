@@ -272,6 +272,8 @@ func TestLut(t *testing.T) {
 			}, 1, `"covered": false`,
 		},
 		{[]string{"lut", "../../kernels/accum_lut.cu"}, 2, ""},
+		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h", "--dtype", "f16"}, 0, `"ordered": true`},
+		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h", "--kind", "a"}, 2, ""},
 		{[]string{"lut", none, "--backend", "cuda"}, 2, ""},
 		{[]string{"lut", "--kind", "b", "--layout", "col"}, 0, `"kind": "b"`},
 		{[]string{"lut", "--kind", "c"}, 2, ""},

@@ -27,7 +27,7 @@ func (a *app) lutCommand() *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				return a.judgeLut(cmd, s, req, args[0], patches)
+				return a.judgeLut(cmd, s, req, args[0], pick, patches)
 			}
 			if len(patches) > 0 {
 				return usageError("--patch changes a FILE that is judged; name it")
@@ -52,7 +52,7 @@ func (a *app) lutCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&pick.Kind, "kind", "", "operand: a, b or acc (default all)")
+	f.StringVar(&pick.Kind, "kind", "", "operand: a, b or acc (default all); of FILE: what its table is meant for")
 	f.StringVar(&pick.DType, "dtype", "", "element type: f16 or f32 (default all)")
 	f.StringVar(&pick.Layout, "layout", "", "layout of a and b: row or col (default both)")
 	f.StringVar(&req.Backend, "backend", "", "where it runs: auto, emu or cuda (default auto)")
@@ -64,9 +64,10 @@ func (a *app) lutCommand() *cobra.Command {
 
 // judgeLut exits 1 where the header is wrong.
 func (a *app) judgeLut(
-	cmd *cobra.Command, s *debugkern.Session, req debugkern.Request, file string, patches []string,
+	cmd *cobra.Command, s *debugkern.Session, req debugkern.Request, file string, pick fragment.Filter,
+	patches []string,
 ) error {
-	doc, err := s.JudgeLut(cmd.Context(), req, file, patches...)
+	doc, err := s.JudgeLut(cmd.Context(), req, file, pick, patches...)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []stri
 			break
 		}
 	}
-	for _, a := range arrays {
+	for _, a := range append(arrays, joined(arrays, seen)...) {
 		executed := slices.ContainsFunc(m.Files, func(f ptx.File) bool { return f.Name == a.at.File })
 		if seen[a.name] || !executed { // an include may be left out under the flags of this build
 			continue
@@ -109,24 +109,58 @@ func numbersIn(data []byte, size int) []int {
 // maxNumbers is the most that a table of the largest fragment has: 128 elements of 32 lanes, in pairs.
 const maxNumbers = 128 * 32 * 2
 
-// nearest reads numbers as a table of each of the maps, and returns the one with the fewest wrong entries;
-// ok is false where they are no table of any.
+// nearest reads numbers as a table of each of the maps, and returns the one with the fewest wrong entries,
+// those that one exchange explains counted as few; ok is false where they are no table of any.
 func nearest(numbers []int, maps []report.Fragment) (best Table, ok bool) {
+	least := 0
+	take := func(t Table, cost int) {
+		if !ok || cost < least {
+			best, ok, least = t, true, cost
+		}
+	}
 	for i := range maps {
 		f := &maps[i]
 		for _, how := range encodings {
 			cells := how.read(numbers, f)
-			if cells == nil || !plausible(cells, f, how.pairs) {
+			if cells == nil {
 				continue
 			}
 			doc := &report.Lut{Schema: report.LutSchema, Maps: maps[i : i+1 : i+1]}
 			judgeCells(doc, cells)
-			if !ok || len(doc.Wrong) < len(best.Wrong) {
-				best, ok = Table{Cells: cells, Lut: doc, Encoding: how.name}, true
+			table := Table{Cells: cells, Lut: doc, Encoding: how.name}
+			switch {
+			case how.pairs && exchangedAxes(f, cells) && !*doc.Ordered:
+				doc.Explanation = "rows and columns exchanged: read as column, row it is right"
+				take(table, min(len(doc.Wrong), explainedCost))
+			case !plausible(cells, f, how.pairs):
+			case *doc.Covered && !*doc.Ordered:
+				cost := len(doc.Wrong)
+				if _, whole := explainOrder(f.Lanes, cells, doc.Wrong); whole {
+					cost = min(cost, explainedCost)
+				}
+				take(table, cost)
+			default:
+				take(table, len(doc.Wrong))
 			}
 		}
 	}
 	return best, ok
+}
+
+// explainedCost is how many wrong entries a table counts as that one exchange explains: more than a slip or
+// two in another table.
+const explainedCost = 6
+
+// exchangedAxes reports whether cells are a map with rows and columns exchanged.
+func exchangedAxes(f *report.Fragment, cells [][]report.Cell16) bool {
+	for l, elems := range cells {
+		for e, c := range elems {
+			if f.Lanes[l][e] != (report.Cell16{c[1], c[0]}) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // encoding is a way to write a map down.
@@ -211,6 +245,36 @@ type Array struct {
 	lines   []int // of the numbers
 }
 
+// columnNames are the names that an array of columns has by that of the rows.
+var columnNames = []*strings.Replacer{
+	strings.NewReplacer("row", "col", "Row", "Col", "ROW", "COL"),
+	strings.NewReplacer("_r", "_c", "_R", "_C", "r_", "c_", "R_", "C_"),
+}
+
+// joined are pairs of arrays of one length of which one has the rows and the other the columns of a
+// fragment's cells, by their names: ACC_ROW and ACC_COL. An array of known is a table of its own.
+func joined(arrays []Array, known map[string]bool) (out []Array) {
+	for i := range arrays {
+		a := &arrays[i]
+		j := slices.IndexFunc(arrays, func(b Array) bool {
+			return slices.ContainsFunc(columnNames, func(r *strings.Replacer) bool {
+				return b.name != a.name && b.name == r.Replace(a.name)
+			}) && b.at.File == a.at.File && len(b.numbers) == len(a.numbers)
+		})
+		if j < 0 || known[a.name] || known[arrays[j].name] || len(a.numbers) > maxNumbers/2 {
+			continue
+		}
+		b := &arrays[j]
+		both := Array{name: a.name + " and " + b.name, at: a.at}
+		for k := range a.numbers {
+			both.numbers = append(both.numbers, a.numbers[k], b.numbers[k])
+			both.lines = append(both.lines, a.lines[k], b.lines[k])
+		}
+		out = append(out, both)
+	}
+	return out
+}
+
 func arrayNamed(all []Array, name string) (Array, bool) {
 	i := slices.IndexFunc(all, func(a Array) bool { return a.name == name })
 	if i < 0 {
@@ -259,17 +323,22 @@ func Arrays(file, text string) (out []Array) {
 func TextTable(path string, arrays []Array, maps []report.Fragment) *Table {
 	maps = likelyFirst(&ptx.Module{}, maps)
 	var found []Table
-	shown := 0
-	for _, a := range arrays {
+	shown, known := 0, map[string]bool{}
+	for _, a := range append(arrays, joined(arrays, known)...) {
 		t, ok := nearest(a.numbers, maps)
 		if !ok {
 			continue
 		}
 		t.Name, t.At = a.name, a.at
+		known[a.name] = true
 		how := encodings[slices.IndexFunc(encodings, func(x encoding) bool { return x.name == t.Encoding })]
 		for i := range t.Wrong {
 			w := &t.Wrong[i]
-			w.Line = a.lines[how.index(w.Lane, w.Element, &t.Maps[0])]
+			at := how.index(w.Lane, w.Element, &t.Maps[0])
+			if how.pairs && w.Got[0] == w.Want[0] {
+				at++
+			}
+			w.Line = a.lines[at]
 		}
 		found = append(found, t)
 		if *found[shown].Ordered && !*t.Ordered {

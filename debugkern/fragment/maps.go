@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/report"
@@ -88,6 +89,26 @@ func (m *Maps) Accumulator(t probes.DType) (*probes.Fragment, error) {
 // Filter picks fragment maps; "" is any.
 type Filter struct{ Kind, DType, Layout string }
 
+// Picks reports whether a fragment is one of those.
+func (p Filter) Picks(f *report.Fragment) bool {
+	return (p.Kind == "" || p.Kind == f.Kind) && (p.DType == "" || p.DType == f.DType) &&
+		(p.Layout == "" || p.Layout == f.Layout)
+}
+
+// Words names what is picked: "a fragment", "a fragment of kind acc, dtype f32".
+func (p Filter) Words() string {
+	var list []string
+	for _, x := range [][2]string{{"kind", p.Kind}, {"dtype", p.DType}, {"layout", p.Layout}} {
+		if x[1] != "" {
+			list = append(list, x[0]+" "+x[1])
+		}
+	}
+	if list == nil {
+		return "a fragment"
+	}
+	return "a fragment of " + strings.Join(list, ", ")
+}
+
 // fragmentArgs lists what each output of the introspection kernel describes.
 var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
 	{"acc_f32", "acc", "f32", ""}, {"acc_f16", "acc", "f16", ""}, {"a_row", "a", "f16", "row"},
@@ -99,13 +120,11 @@ var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
 func (m *Maps) Document(pick Filter) (*report.Lut, error) {
 	doc := &report.Lut{Schema: report.LutSchema, Backend: m.Backend}
 	for _, a := range fragmentArgs {
-		if pick.Kind != "" && pick.Kind != a.kind || pick.DType != "" && pick.DType != a.dtype ||
-			pick.Layout != "" && pick.Layout != a.layout {
-			continue
+		f := report.Fragment{Kind: a.kind, DType: a.dtype, Layout: a.layout}
+		if pick.Picks(&f) {
+			f.Lanes = cellsOf(m.Lanes[a.arg])
+			doc.Maps = append(doc.Maps, f)
 		}
-		doc.Maps = append(doc.Maps, report.Fragment{
-			Kind: a.kind, DType: a.dtype, Layout: a.layout, Lanes: cellsOf(m.Lanes[a.arg]),
-		})
 	}
 	if len(doc.Maps) == 0 {
 		return nil, report.Usagef(

@@ -10,6 +10,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/debugtest"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
@@ -118,7 +119,7 @@ func TestJudgeLut(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			doc, err := s.JudgeLut(t.Context(), debugkern.Request{}, path)
+			doc, err := s.JudgeLut(t.Context(), debugkern.Request{}, path, fragment.Filter{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +172,7 @@ func TestMalformedLut(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.JudgeLut(t.Context(), debugkern.Request{}, path)
+		_, err := s.JudgeLut(t.Context(), debugkern.Request{}, path, fragment.Filter{})
 		if e, ok := err.(*report.Error); !ok || e.Code != report.CodeUsage ||
 			!strings.Contains(err.Error(), "broken.h") {
 			t.Errorf("%s: %v", name, err)

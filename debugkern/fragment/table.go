@@ -205,7 +205,8 @@ func judgeCells(d *report.Lut, got [][]report.Cell16) {
 	case ordered:
 		d.Explanation = "right: covers every cell, in the order of the hardware"
 	case covered:
-		d.Explanation = "covers every cell, order wrong: " + explainOrder(want, got, d.Wrong)
+		text, _ := explainOrder(want, got, d.Wrong)
+		d.Explanation = "covers every cell, order wrong: " + text
 	default:
 		d.Explanation = "does not cover every cell: "
 		for _, x := range []struct {
@@ -254,9 +255,9 @@ func list(cells []report.Cell16) string {
 	return strings.TrimSpace(b.String())
 }
 
-// explainOrder returns how a table that covers every cell comes out of the right one, else which entries are
-// wrong.
-func explainOrder(want, got [][]report.Cell16, wrong []report.LutEntry) string {
+// explainOrder returns how a table that covers every cell comes out of the right one, and else, with ok
+// false, which entries are wrong.
+func explainOrder(want, got [][]report.Cell16, wrong []report.LutEntry) (text string, ok bool) {
 	sorted := func(by func(a, b report.Cell16) bool) bool {
 		for l := range want {
 			w := slices.Clone(want[l])
@@ -290,14 +291,37 @@ func explainOrder(want, got [][]report.Cell16, wrong []report.LutEntry) string {
 	if pairs := exchangedLanes(want, got); names == nil && pairs != "" {
 		names = append(names, pairs)
 	}
+	if shift := shiftedLanes(want, got); names == nil && shift != "" {
+		names = append(names, shift)
+	}
 	if names == nil && len(wrong) == 2 && wrong[0].Got == wrong[1].Want && wrong[1].Got == wrong[0].Want {
 		return fmt.Sprintf("lane %d element %d and lane %d element %d exchanged", wrong[0].Lane,
-			wrong[0].Element, wrong[1].Lane, wrong[1].Element)
+			wrong[0].Element, wrong[1].Lane, wrong[1].Element), true
 	}
 	if names == nil {
-		return entries(wrong) + "; no single permutation of elements explains it"
+		return entries(wrong) + "; no single permutation of elements explains it", false
 	}
-	return strings.Join(names, "; ")
+	return strings.Join(names, "; "), true
+}
+
+// shiftedLanes says that every lane has the cells of the lane so many after it; "" where that does not
+// explain the table.
+func shiftedLanes(want, got [][]report.Cell16) string {
+	n := len(want)
+	for by := 1; by < n; by++ {
+		all := true
+		for l := range got {
+			all = all && slices.Equal(got[l], want[(l+by)%n])
+		}
+		switch {
+		case !all:
+		case by <= n/2:
+			return fmt.Sprintf("every lane has the cells of the lane %d after it", by)
+		default:
+			return fmt.Sprintf("every lane has the cells of the lane %d before it", n-by)
+		}
+	}
+	return ""
 }
 
 // exchangedLanes names pairs of lanes that have each other's cells, where every other lane is right: "lanes 3

@@ -3,6 +3,7 @@ package fragment_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,63 @@ func TestTextTable(t *testing.T) {
 	}
 	if table := textTable("mine.h", "int primes[4] = {2, 3, 5, 7};", maps); table != nil {
 		t.Errorf("primes: %+v", table)
+	}
+}
+
+// TestTextTableExplained: a table that one exchange makes of a fragment's is judged against that fragment,
+// also where others have fewer entries that differ, and rows and columns may be arrays of their own.
+func TestTextTableExplained(t *testing.T) {
+	maps := fragment.Instructions()
+	i := slices.IndexFunc(maps, func(f report.Fragment) bool {
+		return f.Instruction == "m16n8k16" && f.Kind == "acc"
+	})
+	f := &maps[i]
+	write := func(name string, number func(lane, element int) string) string {
+		text := "const int " + name + "[32][4] = {\n"
+		for l, cells := range f.Lanes {
+			for e := range cells {
+				text += number(l, e) + ", "
+			}
+			text += "\n"
+		}
+		return text + "};\n"
+	}
+	cell := func(l, e int) report.Cell16 { return f.Lanes[l%32][e] }
+	for name, c := range map[string]struct{ text, says string }{
+		"exchanged": {write("t", func(l, e int) string {
+			return fmt.Sprintf("{%d, %d}", cell(l, e)[1], cell(l, e)[0])
+		}), "rows and columns exchanged"},
+		"shifted": {write("t", func(l, e int) string {
+			return fmt.Sprintf("{%d, %d}", cell(l+1, e)[0], cell(l+1, e)[1])
+		}), "every lane has the cells of the lane 1 after it"},
+		"two arrays": {
+			write("ACC_ROW", func(l, e int) string { return fmt.Sprint(cell(l, e)[0]) }) +
+				write("ACC_COL", func(l, e int) string { return fmt.Sprint(cell(l, e)[1]) }),
+			"ACC_ROW and ACC_COL (line 1), ",
+		},
+		"two arrays, one wrong": {
+			write("rows", func(l, e int) string { return fmt.Sprint(cell(l, e)[0]) }) +
+				write("cols", func(l, e int) string {
+					if l == 3 && e == 2 {
+						return "0"
+					}
+					return fmt.Sprint(cell(l, e)[1])
+				}),
+			"1 entry is wrong: lane 3 element 2 (8,0) for (8,6)",
+		},
+	} {
+		table := textTable("mine.h", c.text, maps)
+		if table == nil || !strings.Contains(table.Explanation, c.says) ||
+			!strings.Contains(table.Explanation, "m16n8k16 acc f32") {
+			t.Errorf("%s: %+v", name, table)
+			continue
+		}
+		if right := name == "two arrays"; *table.Ordered != right {
+			t.Errorf("%s: %+v", name, table.Lut)
+		}
+		if name == "two arrays, one wrong" && table.Wrong[0].Line != 39 {
+			t.Errorf("line %d", table.Wrong[0].Line)
+		}
 	}
 }
 
