@@ -163,7 +163,9 @@ func (t *Toolchain) compileAs(ctx context.Context, b Build, c closure, copies bo
 		read = kept
 	}
 	if e := (*Error)(nil); errors.As(err, &e) && e.Code == nvrtcCompilation {
-		return nil, &CompileError{Name: b.Name, Diagnostics: diagnostics(log, l.shorten, b.lines()), Log: log}
+		return nil, &CompileError{
+			Name: b.Name, Diagnostics: ofArch(diagnostics(log, l.shorten, b.lines()), b.Arch), Log: log,
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w%s", b.Name, err, indent(log))

@@ -82,6 +82,20 @@ var (
 	ptxasLine = regexp.MustCompile(`^(?:nvcc|ptxas|cudafe\+\+)\s*(fatal|error)\s*:\s*(.*)$`)
 )
 
+// wantsArch is what a compiler says of what newer architectures have.
+var wantsArch = regexp.MustCompile(`not supported for this GPU architecture|has no member "(?:this_cluster|cluster_group)"`)
+
+// ofArch adds to errors that another architecture would not have for which one the source is compiled.
+func ofArch(list []Diagnostic, arch string) []Diagnostic {
+	for i := range list {
+		if wantsArch.MatchString(list[i].Msg) {
+			list[i].Msg += fmt.Sprintf(" (compiled for %s: --arch names another, such as sm_90)",
+				strings.Replace(arch, "sm_", "compute_", 1))
+		}
+	}
+	return list
+}
+
 // diagnostics reads a compiler's log, errors first, with file names as they are reported (paths); source
 // gives a file's lines.
 func diagnostics(log string, p paths, source func(file string) []string) []Diagnostic {

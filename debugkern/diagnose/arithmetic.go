@@ -426,6 +426,37 @@ func (q *inquiry) lastBarrier(at int) int {
 	return 0
 }
 
+// cellPlace names a cell within its stage: "(5,0)" of a tile, "out[125]" of memory.
+func (q *inquiry) cellPlace(st probes.Stage, row, col int) string {
+	sp := q.run.Plan.Stage(st)
+	if sp == nil || !sp.OfLaunch() {
+		return fmt.Sprintf("(%d,%d)", row, col)
+	}
+	var at []string
+	for _, n := range probes.Index(row*sp.Cols+col, sp.Capture.Dims) {
+		at = append(at, fmt.Sprint(n))
+	}
+	return st.String() + "[" + strings.Join(at, "][") + "]"
+}
+
+// cell names a cell with its stage: "cell (5,0) of P", "out[125]".
+func (q *inquiry) cell(st probes.Stage, row, col int) string {
+	own := q.ownCell(st, row, col)
+	if strings.HasPrefix(own, "cell ") {
+		own += " of " + st.String()
+	}
+	return own
+}
+
+// ownCell names a cell where its stage is known: "cell (5,0)", "out[125]".
+func (q *inquiry) ownCell(st probes.Stage, row, col int) string {
+	place := q.cellPlace(st, row, col)
+	if strings.HasPrefix(place, "(") {
+		return "cell " + place
+	}
+	return place
+}
+
 // stageSuspect is a stage, or several that go together, that are computed wrongly.
 func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	name := group[0].String()
@@ -451,8 +482,9 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		if doc.NeverWritten(b) {
 			got = "never written"
 		}
-		c.Title += fmt.Sprintf(", first at%s (%d,%d): %s, should be %s",
-			report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), b.Row, b.Col, got, want)
+		c.Title += fmt.Sprintf(", first at%s %s: %s, should be %s",
+			report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), q.cellPlace(group[0], b.Row, b.Col), got,
+			want)
 		if b.Source != nil {
 			c.Title += ", written at " + b.Source.At()
 		}

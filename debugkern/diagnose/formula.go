@@ -35,10 +35,10 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 	switch {
 	case ok && text == right: // it is as it should be but for roundings, of which a formula has none
 	case ok && right != "":
-		says = fmt.Sprintf("cell (%d,%d) of %s is computed as %s, and the manifest has %s", b.Row, b.Col, st, text,
+		says = fmt.Sprintf("%s is computed as %s, and the manifest has %s", q.cell(st, b.Row, b.Col), text,
 			right)
 	case ok:
-		says = fmt.Sprintf("cell (%d,%d) of %s is computed as %s", b.Row, b.Col, st, text)
+		says = fmt.Sprintf("%s is computed as %s", q.cell(st, b.Row, b.Col), text)
 	case right != "" && s.cause.why == "":
 		says = fmt.Sprintf("the manifest has %s = %s", st, right)
 	}

@@ -35,8 +35,8 @@ func (q *inquiry) laidOver(st probes.Stage, b *report.BadCell, c *debugkern.Cont
 	at := callText(b.Source)
 	return &difference{
 		at: b.Source,
-		text: fmt.Sprintf("cell (%d,%d) of %s is made of %s, which %s stores in %s, where %s belongs", b.Row, b.Col,
-			st, operandTexts(c.Foreign), at, sp.Array, operandTexts(c.Missing)),
+		text: fmt.Sprintf("%s is made of %s, which %s stores in %s, where %s belongs",
+			q.cell(st, b.Row, b.Col), operandTexts(c.Foreign), at, sp.Array, operandTexts(c.Missing)),
 		look: fmt.Sprintf("give %s a place of its own: %s stores it over %s, which is still used", over, at, st),
 	}
 }

@@ -53,12 +53,12 @@ func (q *inquiry) leftovers(st probes.Stage, c *debugkern.Contrast) *leftover {
 }
 
 // departure says so of the first of the cells.
-func (x *leftover) departure(c *debugkern.Contrast, loop string) difference {
+func (x *leftover) departure(q *inquiry, c *debugkern.Contrast, loop string) difference {
 	return difference{
-		text: fmt.Sprintf("cell (%d,%d) of %s is still %s, taken at %s, as in %s tile %d, and 0 belongs there; %d "+
-			"cells of %s tile %d keep what they had in the tile before, all that are wrong in it", c.Cell.Row,
-			c.Cell.Col, c.Cell.Stage, operandTexts(c.Foreign), callText(x.at), loop, x.kv-1, x.cells, loop,
-			x.kv),
+		text: fmt.Sprintf("%s is still %s, taken at %s, as in %s tile %d, and 0 belongs there; %d "+
+			"cells of %s tile %d keep what they had in the tile before, all that are wrong in it",
+			q.cell(c.Cell.Stage, c.Cell.Row, c.Cell.Col), operandTexts(c.Foreign), callText(x.at), loop,
+			x.kv-1, x.cells, loop, x.kv),
 		look: "write 0 in these cells in place of what stays of the tile before, where nothing is taken at " +
 			callText(x.at),
 		at: x.at,

@@ -706,7 +706,7 @@ func (s *suspect) because(says string) {
 func (q *inquiry) blameMask(s *suspect, proven bool) {
 	m := s.mask
 	if x := s.contrast; x != nil && len(x.Foreign) == 0 {
-		d := departure(x)
+		d := q.departure(x)
 		s.cause.Proof = slices.DeleteFunc(s.cause.Proof, func(line string) bool { return line == d.text })
 		if s.cause.why == d.text {
 			s.cause.why = ""

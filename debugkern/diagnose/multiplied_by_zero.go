@@ -71,8 +71,8 @@ func (q *inquiry) blameZero(s *suspect, b *report.BadCell, z *zeroed) {
 	if factor == "" {
 		factor = "its other factor"
 	}
-	s.because(fmt.Sprintf("cell (%d,%d) is 0 because %s multiplies %.6g by %s, which is 0 there", b.Row, b.Col,
-		callText(z.at), z.other, factor))
+	s.because(fmt.Sprintf("%s is 0 because %s multiplies %.6g by %s, which is 0 there",
+		q.ownCell(probes.Stage(s.cause.Stage), b.Row, b.Col), callText(z.at), z.other, factor))
 	if was := s.cause.Place.Source; was == nil || was.At() != z.at.At() {
 		s.cause.Place.Source, s.cause.Place.Other = z.at, was
 		s.cause.Title += "; made 0 at " + callText(z.at)

@@ -224,7 +224,7 @@ func (q *inquiry) spread(st probes.Stage, block probes.Dim3, kv int) [][2]int {
 // explain makes an explanation the reason of a suspect, unless what its cells are made of says it already.
 func (q *inquiry) explain(s *suspect, e *explanation) {
 	if x := s.contrast; x != nil {
-		d := departure(x)
+		d := q.departure(x)
 		missing := slices.ContainsFunc(x.Missing, func(o debugkern.Operands) bool {
 			return strings.HasPrefix(e.Name, o.Of+"[")
 		})

@@ -64,9 +64,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		return nil
 	}
 	s.contrast = bad
-	d := departure(bad)
+	d := q.departure(bad)
 	if s.leftover = q.leftovers(st, bad); s.leftover != nil {
-		d = s.leftover.departure(bad, q.run.Plan.Work.LoopName())
+		d = s.leftover.departure(q, bad, q.run.Plan.Work.LoopName())
 	}
 	if over := q.laidOver(st, b, bad); over != nil {
 		d = *over
@@ -173,14 +173,13 @@ type difference struct {
 // ofAnother adds to the departure of a cell that has another cell's value as a whole that its operands may be
 // read by a wrong index, or it may be stored by one: by that alone, where operands of several stages are the
 // other cell's.
-func (d *difference) ofAnother(c *debugkern.Contrast) {
-	of := fmt.Sprintf("cell (%d,%d)", c.Of[0], c.Of[1])
+func (d *difference) ofAnother(c *debugkern.Contrast, of, cell string) {
 	d.text += "; it is the value of " + of
 	switch {
 	case slices.ContainsFunc(c.Foreign, func(o debugkern.Operands) bool { return o.Of != c.Foreign[0].Of }):
 		d.at = c.Stored
-		d.look = fmt.Sprintf("look at the index by which the value of %s is stored in cell (%d,%d) at %s", of,
-			c.Cell.Row, c.Cell.Col, callText(c.Stored))
+		d.look = fmt.Sprintf("look at the index by which the value of %s is stored in %s at %s", of, cell,
+			callText(c.Stored))
 	case c.Stored.At() == d.at.At():
 		d.look = fmt.Sprintf("look at the index by which the cell is stored at %s, and at that by which its operand "+
 			"is read there", callText(d.at))
@@ -192,8 +191,8 @@ func (d *difference) ofAnother(c *debugkern.Contrast) {
 }
 
 // departure says in words how a cell departs from what it should be made of, and where.
-func departure(c *debugkern.Contrast) difference {
-	cell := fmt.Sprintf("cell (%d,%d) of %s", c.Cell.Row, c.Cell.Col, c.Cell.Stage)
+func (q *inquiry) departure(c *debugkern.Contrast) difference {
+	cell := q.cell(c.Cell.Stage, c.Cell.Row, c.Cell.Col)
 	var d difference
 	for _, list := range [][]debugkern.Operands{c.Foreign, c.Twice, c.Missing} {
 		if len(list) > 0 && d.at == nil {
@@ -221,7 +220,7 @@ func departure(c *debugkern.Contrast) difference {
 	case c.Pair != nil:
 		return paired(cell, c.Pair)
 	case c.Home != nil && len(c.Foreign) > 0 && d.at != nil:
-		return misplaced(cell, c, d.at)
+		return q.misplaced(cell, c, d.at)
 	case c.Overwritten != nil:
 		return storedOver(cell, foreign, missing, c.Overwritten)
 	case c.Filled != nil && len(c.Foreign) == 0 && len(c.Twice) == 0:
@@ -239,7 +238,8 @@ func departure(c *debugkern.Contrast) difference {
 			d.text += fmt.Sprintf(", which %s loads into a register that nothing reads", callText(at))
 		}
 		if c.Of != nil && d.at != nil && c.Stored != nil {
-			d.ofAnother(c)
+			d.ofAnother(c, q.ownCell(c.Cell.Stage, c.Of[0], c.Of[1]),
+				q.ownCell(c.Cell.Stage, c.Cell.Row, c.Cell.Col))
 		}
 	case c.Again && d.at != nil:
 		d.text = fmt.Sprintf("%s is made of %s twice: in %s of the iteration before, and in what is added up at %s",

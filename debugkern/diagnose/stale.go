@@ -21,8 +21,9 @@ func (q *inquiry) staleRead(s *suspect, st probes.Stage, b *report.BadCell) (boo
 		return false, q.fatal(err)
 	}
 	s.reread, q.skippedStores = x.Store, append(q.skippedStores, x.At)
-	s.because(fmt.Sprintf("for cell (%d,%d) of %s %s reads again what it read in the iteration before, stored at %s; "+
-		"for right cells it is stored anew", b.Row, b.Col, st, callText(x.Load), lineText(x.Store, x.Load)))
+	s.because(fmt.Sprintf("for %s %s reads again what it read in the iteration before, stored at %s; "+
+		"for right cells it is stored anew", q.cell(st, b.Row, b.Col), callText(x.Load),
+		lineText(x.Store, x.Load)))
 	s.cause.Place.Source, s.cause.Place.Other = x.Store, x.Load
 	s.cause.Advice = q.citing(fmt.Sprintf("look at what %s is not executed for, which has to store in every iteration",
 		callText(x.Store)), ": ", x.Store) + q.seeFirst(st)

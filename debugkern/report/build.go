@@ -1,5 +1,7 @@
 package report
 
+import "strings"
+
 // BuilderText returns what a document's builder (Backend.Builder) means, in words: where the PTX comes from.
 func BuilderText(builder string) string {
 	switch builder {
@@ -19,6 +21,17 @@ type RunBuild struct {
 	Options  []string `json:"options"`
 	Headers  []Header `json:"headers"` // that were read, without the toolkit's and the system's
 	Notes    []string `json:"notes"`   // which of one's own headers have the name of one of tilescope's
+}
+
+// Arch is the architecture that the PTX was compiled for, as the compiler's option has it: "compute_80"; ""
+// where it is not known.
+func (b *RunBuild) Arch() string {
+	for _, o := range b.Options {
+		if arch, ok := strings.CutPrefix(o, "-arch="); ok {
+			return arch
+		}
+	}
+	return ""
 }
 
 // Header is a header that a compiler read.

@@ -129,8 +129,11 @@ func (p *Pane) answers() []string {
 	if !p.data.Ready {
 		return p.wrapped(lines, p.Theme.Dim, p.Theme.Glyph.Ellipsis)
 	}
-	answer(p.data.Yes,
-		"trust them: recorded as by `tilescope trust`, until one of them changes; then build again")
+	yes := "trust them: recorded as by `tilescope trust`, until one of them changes; then build again"
+	if len(p.data.Consent.Covers.Files) == 0 {
+		yes = "trust the directory: recorded as by `tilescope trust`, also for commands that change; then run again"
+	}
+	answer(p.data.Yes, yes)
 	answer(p.data.No, "do not use them, and do not ask again in this session")
 	return lines
 }

@@ -449,7 +449,10 @@ func (p *Pane) run(r *report.Run, say sayer) {
 	built := ""
 	// a run that fails before it has a build names no builder either
 	if r.Error == nil || b.Builder != "none" {
-		built = fmt.Sprintf(" · %s for %s", report.BuilderText(b.Builder), b.Arch)
+		built = " · " + report.BuilderText(b.Builder)
+		if arch := r.Build.Arch(); arch != "" {
+			built += " for " + arch
+		}
 	}
 	say("ran on", p.Theme.Text, "%s%s · schedule %s", backendText(b), built, b.Schedule)
 	for _, n := range r.Build.Notes {
