@@ -7,8 +7,10 @@ import (
 
 // ProposedLaunch is a launch to begin with, for somebody who has given none or a part of one.
 type ProposedLaunch struct {
-	Options []string // of the command line, one word each; nil: none is known
-	Kernel  string   // as it is declared
+	// Options of the command line, one word each: those with a value, then those without one; nil: none is
+	// known.
+	Options []string
+	Kernel  string // as it is declared
 	// Line is where the source launches it with this grid and block; 0: they are guessed.
 	Line int
 	// Guessed are the arguments whose numbers or extents are guessed, and Random those of memory that has

@@ -468,8 +468,9 @@ func lacks(words []string, name string, index int) bool {
 	return !given(words, "--arg", []string{name, strconv.Itoa(index), "_param_" + strconv.Itoa(index)})
 }
 
-// lacking are the options, of pairs, that words do not give. An argument is given by its name, or by what
-// else names the parameter: its index, or its name in the PTX, which ends in the index.
+// lacking are the options, of pairs and perhaps one without a value behind them, that words do not give. An
+// argument is given by its name, or by what else names the parameter: its index, or its name in the PTX,
+// which ends in the index.
 func lacking(words, pairs []string) []string {
 	var out []string
 	parameter := 0
@@ -484,6 +485,9 @@ func lacking(words, pairs []string) []string {
 		if !given(words, option, names) {
 			out = append(out, option, value)
 		}
+	}
+	if len(pairs)%2 == 1 && !slices.Contains(words, pairs[len(pairs)-1]) { // an option without a value
+		out = append(out, pairs[len(pairs)-1])
 	}
 	return out
 }

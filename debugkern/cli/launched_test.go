@@ -32,7 +32,7 @@ int main() {
     cudaLaunchCooperativeKernel((void *)k, dim3(n), dim3(1), args, 0, 0);
 }
 `,
-			asMain: "--grid 3 --block 1 --cooperative --arg 'x=unwritten:f32[4]' --arg n=3", finds: ": clean",
+			asMain: "--grid 3 --block 1 --arg 'x=unwritten:f32[4]' --arg n=3 --cooperative", finds: ": clean",
 			init: []string{"grid: [n, 1, 1]", "cooperative: true"},
 		},
 		"a cluster": {

@@ -18,8 +18,9 @@ import (
 // usual numbers where it shows nothing. A floating-point buffer that is only read is random, others are
 // zeros.
 type Example struct {
-	Kernel  string   // as it is declared; of PTX the entry's name
-	Options []string // of the command line, one word each
+	Kernel string // as it is declared; of PTX the entry's name
+	// Options of the command line, one word each: those with a value, then those without one.
+	Options []string
 	// Line is where the source launches it with this grid and block; 0: they are guessed.
 	Line int
 	// Shown are those of Options that the launch on Line shows: grid, block, and numbers that it passes.
@@ -127,7 +128,8 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	if n := g.inShape(g.dynamic()); n > 0 {
 		out.Options = append(out.Options, "--shared", fmt.Sprint(n))
 	}
-	out.Options = append(out.Options, v.attributes()...)
+	pairs, flags := v.attributes()
+	out.Options = append(out.Options, pairs...)
 	for i, p := range params {
 		name := p.Name
 		if name == "" {
@@ -145,6 +147,7 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 			out.Guessed = append(out.Guessed, name)
 		}
 	}
+	out.Options = append(out.Options, flags...)
 	return out
 }
 
@@ -270,8 +273,9 @@ func ValuesFor(f *ptx.Func, s Source, given Given) []string {
 
 // values are those of the last so many arguments.
 func (e *Example) values(n int) (out []string) {
-	for i := len(e.Options) - 2*n + 1; i < len(e.Options); i += 2 {
-		_, value, _ := strings.Cut(e.Options[i], "=")
+	options := slices.DeleteFunc(slices.Clone(e.Options), func(w string) bool { return w == "--cooperative" })
+	for i := len(options) - 2*n + 1; i < len(options); i += 2 {
+		_, value, _ := strings.Cut(options[i], "=")
 		out = append(out, value)
 	}
 	return out

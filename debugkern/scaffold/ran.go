@@ -45,18 +45,19 @@ func (v *view) follow() {
 	v.launch = &hostcode.Launch{Line: v.ran.Line, Kernel: v.ran.Kernel}
 }
 
-// attributes are the options of the launch that is made besides grid, block and shared memory.
-func (v *view) attributes() (words []string) {
+// attributes are the options of the launch that is made besides grid, block and shared memory: with their
+// values, and those without one.
+func (v *view) attributes() (pairs, flags []string) {
 	if v.ran == nil {
-		return nil
+		return nil, nil
 	}
 	if c := v.ran.Cluster; c != nil && extent(*c).Count() > 1 {
-		words = append(words, "--cluster", extent(*c).Short())
+		pairs = []string{"--cluster", extent(*c).Short()}
 	}
 	if v.ran.Cooperative {
-		words = append(words, "--cooperative")
+		flags = []string{"--cooperative"}
 	}
-	return words
+	return pairs, flags
 }
 
 // gridAsRan is the grid that the host's code launches: in the kernel's own sides, as the text shows them,
@@ -236,7 +237,8 @@ func (g *general) asRan() *Example {
 	if r.Shared > 0 {
 		out.Options = append(out.Options, "--shared", fmt.Sprint(r.Shared))
 	}
-	out.Options = append(out.Options, g.v.attributes()...)
+	pairs, flags := g.v.attributes()
+	out.Options = append(out.Options, pairs...)
 	out.Shown = slices.Clone(out.Options)
 	for i := range g.params {
 		value, shown := g.ranValue(i)
@@ -255,6 +257,7 @@ func (g *general) asRan() *Example {
 			out.Random = append(out.Random, name)
 		}
 	}
+	out.Options, out.Shown = append(out.Options, flags...), append(out.Shown, flags...)
 	return out
 }
 
