@@ -38,6 +38,9 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 	case missing != "" && req.Entry != "" && !b.Has(req.Entry):
 		return nil, report.Usagef("%s", missing)
 	}
+	if f, err := b.Entry(req.File, req.Entry); err == nil && req.Entry != "" {
+		req.Entry = f.Name // k<Op::Scale,float> has another name in the PTX
+	}
 	refusals := func(entry string) ([]string, error) { return s.refusals(ctx, b, entry) }
 	return scaffold.Write(req, b.Module, scaffold.SourceOf(b.Outline.AllUnits()...), refusals)
 }

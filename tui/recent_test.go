@@ -52,6 +52,14 @@ func TestLacking(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
+	for line, want := range map[string][]string{ // an option without a value stands behind the others
+		"k.cu --grid 1 --block 1 --arg x=null --arg n=1":               {"--cooperative"},
+		"k.cu --grid 1 --block 1 --arg x=null --arg n=1 --cooperative": nil,
+	} {
+		if got := lacking(strings.Fields(line), append(pairs, "--cooperative")); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
 }
 
 // TestRecent: the last file comes first, each launch once; a file's name finds it, and below the working

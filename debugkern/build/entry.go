@@ -1,10 +1,13 @@
 package build
 
 import (
+	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
@@ -15,6 +18,9 @@ import (
 func (b *Build) Entry(file, name string) (*ptx.Func, error) {
 	all := b.Module.Entries()
 	found := b.matching(name)
+	if len(found) == 0 {
+		found = b.matching(b.Outline.asMangled(name))
+	}
 	missing := b.Outline.Uninstantiated(name)
 	switch {
 	case len(found) == 1:
@@ -54,9 +60,11 @@ func Kernels(m *ptx.Module, name string) []*ptx.Func {
 	for _, e := range m.Entries() {
 		full := ptx.TemplateName(e.Name)
 		plain, _, _ := strings.Cut(full, "<")
+		bare := strings.ReplaceAll(full, " ", "")
+		numbers := enumerator.ReplaceAllString(bare, "$1")
 		want := strings.ReplaceAll(name, " ", "")
 		if name == "" || slices.Contains([]string{e.Name, e.Demangled, full, plain}, name) ||
-			strings.HasSuffix("::"+full, "::"+want) {
+			strings.HasSuffix("::"+bare, "::"+want) || strings.HasSuffix("::"+numbers, "::"+want) {
 			found = append(found, e)
 		}
 	}
@@ -64,6 +72,36 @@ func Kernels(m *ptx.Module, name string) []*ptx.Func {
 		found = found[exact : exact+1]
 	}
 	return found
+}
+
+// enumerator is an argument of a template as a mangled name has it: (Op)1.
+var enumerator = regexp.MustCompile(`\([A-Za-z_]\w*(?:::\w+)*\)(-?\d)`)
+
+// mangledTypes are types as a mangled name has them, without blanks.
+var mangledTypes = map[string]string{
+	"half": "__half", "half2": "__half2", "nv_bfloat16": "__nv_bfloat16", "unsigned": "unsignedint",
+	"uint32_t": "unsignedint", "int32_t": "int", "uint16_t": "unsignedshort", "int16_t": "short",
+	"uint8_t": "unsignedchar", "int8_t": "signedchar", "uint64_t": "unsignedlong", "size_t": "unsignedlong",
+	"int64_t": "long",
+}
+
+// asMangled is a kernel's name with its template arguments as a mangled name has them: k<1,__half> for
+// k<Op::Scale, half>.
+func (o *Outline) asMangled(name string) string {
+	head, inside, ok := strings.Cut(strings.TrimSuffix(strings.ReplaceAll(name, " ", ""), ">"), "<")
+	if !ok || o == nil || strings.ContainsAny(inside, "<>") {
+		return name
+	}
+	args := strings.Split(inside, ",")
+	constants := hostcode.Constants(o.Units...)
+	for i, a := range args {
+		if n, ok := hostcode.NumberOf(a, constants); ok {
+			args[i] = fmt.Sprint(n)
+		} else if t := mangledTypes[a]; t != "" {
+			args[i] = t
+		}
+	}
+	return head + "<" + strings.Join(args, ",") + ">"
 }
 
 // kernelNames lists kernels as --entry takes them: as the source names them, and by their name in the PTX

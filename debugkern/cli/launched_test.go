@@ -75,6 +75,21 @@ int main() {
 `,
 			asMain: "--grid 4,3 --block 32", finds: ": clean", init: []string{"grid: [4, 3, 1]"},
 		},
+		"one of two instances": {
+			source: `enum class Op { Sum, Scale };
+template <Op OP, typename T> __global__ void k(T *x, float f) {
+    x[threadIdx.x] = OP == Op::Scale ? T(f) : T(1);
+}
+template <Op OP> void apply(unsigned char *x, float f) { k<OP, unsigned char><<<1, 32>>>(x, f); }
+int main() {
+    unsigned char *x;
+    cudaMalloc(&x, 32);
+    if (getenv("SUM")) apply<Op::Sum>(x, 0.f);
+    apply<Op::Scale>(x, 2.5f);
+}
+`,
+			asMain: "--entry 'k<Op::Scale,unsigned char>' --grid 1 --block 32", finds: ": clean",
+		},
 		"memory that nothing was written to": {
 			source: `__global__ void k(const float *x, float *sum) { atomicAdd(sum, x[threadIdx.x]); }
 int main() {
@@ -152,11 +167,18 @@ int main() {
 			if !strings.Contains(errText, "makes it") || !strings.Contains(errText, c.asMain) {
 				t.Fatalf("exit %d: %s%s", code, text, errText)
 			}
-			words := errText[strings.LastIndex(errText, "--grid"):]
-			args := strings.Fields(strings.ReplaceAll(words, "'", ""))
+			words, entry := errText[strings.LastIndex(errText, "--grid"):], []string(nil)
+			if _, after, ok := strings.Cut(errText, "--entry '"); ok {
+				name, _, _ := strings.Cut(after, "'")
+				entry = []string{"--entry", name}
+			}
+			args := append(entry, strings.Fields(strings.ReplaceAll(words, "'", ""))...)
 			text, errText, code = call(t, append(append([]string{"check", "k.cu"}, c.options...), args...)...)
 			if !strings.Contains(text, c.finds) {
 				t.Errorf("%q: exit %d: %s%s", args, code, text, errText)
+			}
+			if entry != nil {
+				c.options = append(c.options, entry...)
 			}
 			if text, errText, code = call(t, append([]string{"init", "k.cu"}, c.options...)...); code != 0 {
 				t.Fatalf("exit %d: %s%s", code, text, errText)
@@ -169,6 +191,9 @@ int main() {
 				if !strings.Contains(string(manifest), want) {
 					t.Errorf("no %q in\n%s", want, manifest)
 				}
+			}
+			if entry != nil {
+				return
 			}
 			if text, errText, code = call(t, append([]string{"run", "k.yaml"}, c.options...)...); code > 1 {
 				t.Errorf("exit %d: %s%s", code, text, errText)

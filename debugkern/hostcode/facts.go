@@ -13,6 +13,20 @@ type Constant struct {
 	Line        int
 }
 
+// NumberOf is the value of an expression of whole numbers and constants, which may be named with what they
+// belong to: Op::Scale. ok is false where it has none.
+func NumberOf(text string, constants []Constant) (n int64, ok bool) {
+	value := func(name string) *Expr {
+		for _, c := range constants {
+			if strings.HasSuffix("::"+name, "::"+c.Name) || strings.HasSuffix(c.Name, "::"+name) {
+				return ParseExpr(c.Value)
+			}
+		}
+		return nil
+	}
+	return ParseExpr(text).Eval(value)
+}
+
 // Constants returns the named values of a translation unit in order, each name once: one that is defined
 // again has the first value.
 func Constants(units ...*Unit) []Constant {

@@ -271,7 +271,9 @@ func (r *reader) step(t string) bool {
 		r.colon = true
 		p.i++
 	case slices.Contains(classWords, t) && d.params < 0 && !r.assign:
-		r.kind = t
+		if r.kind != "enum" { // enum class
+			r.kind = t
+		}
 		p.i++
 	default:
 		p.i++

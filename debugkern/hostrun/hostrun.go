@@ -30,6 +30,7 @@ type Launch struct {
 	Cooperative bool
 	Cluster     *[3]int64 // blocks of a cluster, an attribute of the launch; nil: it has none
 	Args        []Argument
+	Template    []*int64 // the arguments in angle brackets; nil: a type, or not known
 	Symbols     []Symbol // the variables of the device that were copied to, in order
 }
 

@@ -50,6 +50,9 @@ func (x *execution) launch(n *node) {
 	if len(config) > 2 {
 		l.Shared = sharedBytes(x.value(config[2]))
 	}
+	for _, a := range n.config {
+		l.Template = append(l.Template, x.templateInt(a))
+	}
 	x.launched(l, x.values(n.args[1:]))
 }
 
@@ -112,6 +115,21 @@ func (x *execution) launchConfigured(args []*node) value {
 	x.attributes(&l, slots[4], slots[5])
 	x.launched(l, x.values(args[2:]))
 	return success
+}
+
+// templateInt is a template's argument that is an integer; nil for a type, and where it is not known.
+func (x *execution) templateInt(n *node) *int64 {
+	if n.op == opType {
+		if x.lookup(n.text) == nil {
+			return nil
+		}
+		n = &node{op: opName, text: n.text, line: n.line}
+	}
+	v := x.value(n)
+	if v.state != known || v.kind == nil || v.kind.form != formInt {
+		return nil
+	}
+	return &v.i
 }
 
 // values are the arguments of a launch.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/hostrun"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -60,7 +61,50 @@ func SourceExample(s Source, entry string) *Example {
 			}
 		}
 	}
+	if instance := s.instance(k, v.ran); entry == "" && instance != "" {
+		if len(out.Options) > 0 && out.Options[0] == "--entry" {
+			out.Options[1] = instance
+		} else {
+			out.Options = append([]string{"--entry", instance}, out.Options...)
+		}
+	}
 	return out
+}
+
+// instance is the instance of a kernel template that a launch is of, as the source spells it, where there are
+// several; "" where there are not, or it is not known which.
+func (s Source) instance(k *hostcode.Kernel, ran *hostrun.Launch) string {
+	if ran == nil || ran.Template == nil {
+		return ""
+	}
+	all := 0
+	var fit []string
+	for _, i := range hostcode.Instances(s.units...) {
+		name, inside, _ := strings.Cut(strings.TrimSuffix(i.Name, ">"), "<")
+		if name != k.Qualified() {
+			continue
+		}
+		all++
+		args := splitArguments(inside)
+		if len(args) >= len(ran.Template) && s.sameIntegers(args, ran.Template) {
+			fit = append(fit, i.Name)
+		}
+	}
+	if all < 2 || len(fit) != 1 {
+		return ""
+	}
+	return fit[0]
+}
+
+// sameIntegers reports whether template arguments have the integers of a launch, as far as both are known.
+func (s Source) sameIntegers(args []string, template []*int64) bool {
+	for i, want := range template {
+		n, ok := hostcode.NumberOf(args[i], s.Constants)
+		if ok && want != nil && n != *want {
+			return false
+		}
+	}
+	return true
 }
 
 // usedAs reports whether a kernel's text reads and writes memory through a parameter, and loads elements of

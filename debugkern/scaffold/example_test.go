@@ -57,7 +57,7 @@ func TestSourceExample(t *testing.T) {
 			"template <typename T, int N> __global__ void k(const T *x, T *y) { y[0] = x[N]; }\n" +
 				"template <int M> void other(float *p) { k<float, M><<<1, 32>>>(p, p); }\n" +
 				"int main() { half *p; k<half, 2><<<3, 64>>>(p, p); }", "",
-			"--grid 3 --block 64 --arg x=randn:f16[192] --arg y=zeros:f16[192]",
+			"--entry k<half,2> --grid 3 --block 64 --arg x=randn:f16[192] --arg y=zeros:f16[192]",
 		},
 		{
 			"a half template",
