@@ -326,7 +326,11 @@ func (g *general) unlisted(i int, m *hostrun.Memory) string {
 func (g *general) extentsOf(i int, n int64) string {
 	var dims []string
 	for _, side := range sides(g.args[i]) {
-		dims = append(dims, fmt.Sprint(g.inShape(side)))
+		d := g.inShape(side)
+		if d < 1 {
+			return fmt.Sprint(n)
+		}
+		dims = append(dims, fmt.Sprint(d))
 	}
 	if g.volume(i) != n || !g.passedExtents && len(g.dims) > 0 {
 		return fmt.Sprint(n)
