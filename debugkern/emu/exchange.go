@@ -50,7 +50,7 @@ func (w *warp) strangers(in *inst, bad, m uint32, from *[32]uint32) {
 		case w.exists>>j&1 == 0:
 			why = "which the block does not have"
 		case w.alive>>j&1 == 0:
-			why = "which has exited"
+			why = "which has exited without it"
 		case m>>j&1 != 0:
 			why = "which the mask leaves out"
 		}
