@@ -11,6 +11,8 @@ func (x *execution) declareAll(d *declaration) {
 	kind := x.resolve(&typeName{name: d.kind.name, args: d.kind.args})
 	for _, v := range d.vars {
 		x.declareOne(kind, d.kind, v)
+		made := x.scope.vars[v.name]
+		made.fixed = d.kind.constant && v.pointers == 0 && !v.refers && made.value.kind.scalar()
 	}
 }
 

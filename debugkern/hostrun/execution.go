@@ -68,6 +68,7 @@ type variable struct {
 	value  value
 	object *object // of a reference to an element
 	at     int64
+	fixed  bool // declared const or constexpr: nothing that is not understood can change it
 }
 
 func (v *variable) load() value {

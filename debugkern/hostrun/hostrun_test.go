@@ -314,6 +314,19 @@ int main() {
 	v.resize(n++);
 	k<<<1, 32>>>(a, b.n, v.size(), n);
 }`, "12 k 1,1,1 32,1,1 0: 2 2 3 4\n"},
+	"arrays by unique_ptr, constants": {`
+__global__ void k(const int *x, int n, int m);
+int main() {
+	constexpr int n = 5;
+	int m = 6;
+	auto h = std::make_unique<int[]>(n);
+	for (int i = 0; i < n; ++i) h[i] = 2 * i;
+	int *x;
+	cudaMalloc(&x, n * sizeof(int));
+	cudaMemcpy(x, h.get(), n * sizeof(int), cudaMemcpyHostToDevice);
+	plotted(h, @n, @m);
+	k<<<1, 32>>>(x, n, m);
+}`, "12 k 1,1,1 32,1,1 0: int*20[0 2 4 6 8] 5 ?\n"},
 	"by a configuration": {`
 __global__ void k(float *x, int n);
 int main() {

@@ -117,6 +117,7 @@ type typeName struct {
 	args     []*node
 	pointers int
 	refers   bool
+	constant bool // const or constexpr, and no pointer or reference to such
 }
 
 // parser reads statements and expressions.
@@ -540,13 +541,15 @@ func (p *parser) declares() bool {
 
 // typeName reads a type with its template arguments, pointers and references; nil where none is here.
 func (p *parser) typeName() *typeName {
+	constant := false
 	for slices.Contains(storage, p.at(0)) {
+		constant = constant || p.at(0) == "const" || p.at(0) == "constexpr"
 		p.i++
 	}
 	if p.kind(0) != hostcode.Word {
 		return nil
 	}
-	t := &typeName{name: p.at(0)}
+	t := &typeName{name: p.at(0), constant: constant}
 	p.i++
 	if slices.Contains(wordsOfNumbers, t.name) {
 		for slices.Contains(wordsOfNumbers, p.at(0)) || p.at(0) == "const" {
@@ -579,8 +582,11 @@ func (p *parser) typeName() *typeName {
 			t.refers = true
 		case "&&":
 			t.refers = true
-		case "const", "__restrict__", "volatile", "__restrict":
+		case "const":
+			t.constant = true
+		case "__restrict__", "volatile", "__restrict":
 		default:
+			t.constant = t.constant && t.pointers == 0 && !t.refers
 			return t
 		}
 		p.i++
@@ -600,7 +606,11 @@ func (p *parser) templateArguments() (args []*node, end int) {
 	p.i++
 	for {
 		at := p.i
-		if t := p.typeName(); t != nil && (p.at(0) == "," || p.at(0) == ">") {
+		t := p.typeName()
+		if t != nil && p.at(0) == "[" && p.at(1) == "]" { // unique_ptr<float[]>
+			p.i += 2
+		}
+		if t != nil && (p.at(0) == "," || p.at(0) == ">") {
 			args = append(args, &node{op: opType, text: t.name, kind: t, line: p.line()})
 		} else {
 			p.i, p.failed = at, false

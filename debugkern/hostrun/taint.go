@@ -142,7 +142,7 @@ func (x *execution) taintPlace(n *node) {
 	for n != nil {
 		switch n.op {
 		case opName:
-			if v := x.lookup(n.text); v != nil {
+			if v := x.lookup(n.text); v != nil && !v.fixed {
 				if old := v.load(); !whole ||
 					old.kind != nil && old.kind.form != formPointer && old.object != nil {
 					x.spoil(old)
@@ -178,7 +178,7 @@ func (x *execution) spoil(v value) {
 func (x *execution) taintNames(names []string) {
 	for _, name := range names {
 		v := x.lookup(name)
-		if v == nil {
+		if v == nil || v.fixed {
 			continue
 		}
 		if old := v.load(); old.object != nil {

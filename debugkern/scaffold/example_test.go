@@ -38,6 +38,17 @@ func TestSourceExample(t *testing.T) {
 			"", "--grid 3 --block 128 --arg x=zeros:f32[384]",
 		},
 		{
+			"vectors", "__global__ void k(const half2 *x, const uchar4 *c, float4 *y, int n) {}", "",
+			"--grid 3 --block 128 --arg x=randn:f16[384,2] --arg c=randint(0,255):u8[384,4] " +
+				"--arg y=zeros:f32[384,4] --arg n=384",
+		},
+		{
+			"vectors that are allocated", "__global__ void k(const int *x, double2 *y, int n) {}\n" +
+				"void run(int n, int *x) { double2 *y; cudaMalloc(&y, n * sizeof(double2)); " +
+				"k<<<n / 64, 64>>>(x, y, n); }", "",
+			"--grid 3 --block 64 --arg x=randint(0,8):i32[192] --arg y=zeros:f64[192,2] --arg n=192",
+		},
+		{
 			"a square of threads, and several numbers",
 			"__global__ void mm(const float *a, float *c, int M, int N) { c[threadIdx.y] = a[threadIdx.x]; }", "",
 			"--grid 6,4 --block 16,16 --arg a=randn:f32[64,96] --arg c=zeros:f32[64,96] --arg M=64 --arg N=96",

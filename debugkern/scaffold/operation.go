@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilescope/debugkern/hostcode"
 	"tilescope/probes"
 )
 
@@ -105,6 +106,9 @@ func (g *general) pointers() {
 			continue
 		}
 		g.args[i], g.why[i] = g.guessDims(i), "its extent"
+		if n := g.params[i].Vector; n > 1 && g.kind == nil { // what the kernel counts are vectors
+			g.args[i] = bracketed(append(sides(g.args[i]), fmt.Sprint(n)))
+		}
 	}
 	if g.kind != nil && g.kind.m != "" {
 		g.productDims()
@@ -135,6 +139,9 @@ func (g *general) allocated(i int) []string {
 	for _, f := range e {
 		if f.Op == "" && f.Num == int64(g.dtype(i).Size()) {
 			continue
+		}
+		if n := g.params[i].Vector; n > 1 && f.Op == "" && f.Num == int64(n*g.dtype(i).Size()) {
+			f = &hostcode.Expr{Num: int64(n)}
 		}
 		d, ok := g.render(f, 0)
 		if !ok {

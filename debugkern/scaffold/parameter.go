@@ -17,6 +17,7 @@ type Parameter struct {
 	// Declared is the parameter's type as the source spells it, with the template's arguments in it, where
 	// DType is by it; "" where DType is by the PTX.
 	Declared string
+	Vector   int // of a pointer to vectors, as float4 is one: how many elements one of them has, else 0
 	Pointer  bool
 	Read     bool // memory is read through it
 	Loaded   bool // by loads, besides atomic operations: it counts what it holds before the launch
@@ -68,7 +69,7 @@ func Parameters(f *ptx.Func, s Source) []Parameter {
 				q.Pointer = false // long long: PTX has its bytes alone
 			}
 			if d.DType != 0 && d.Pointer == q.Pointer {
-				q.DType, q.Guessed, q.Declared = d.DType, false, d.Declared
+				q.DType, q.Guessed, q.Declared, q.Vector = d.DType, false, d.Declared, d.Vector
 			}
 		}
 	}
@@ -305,6 +306,17 @@ var cTypes = map[string]probes.DType{
 	"unsigned short": probes.U16, "uint16_t": probes.U16,
 }
 
+// vectorType is CUDA's name of a vector, of the type of an element and their number: float4, uchar2, half2.
+var vectorType = regexp.MustCompile(`^(\w+)([1-4])$`)
+
+// vectorOf is the type of a vector's elements.
+var vectorOf = map[string]probes.DType{
+	"char": probes.I8, "uchar": probes.U8, "short": probes.I16, "ushort": probes.U16, "int": probes.I32,
+	"uint": probes.U32, "long": probes.I64, "ulong": probes.U64, "longlong": probes.I64,
+	"ulonglong": probes.U64, "float": probes.F32, "double": probes.F64, "half": probes.F16,
+	"__half": probes.F16, "nv_bfloat16": probes.BF16, "__nv_bfloat16": probes.BF16,
+}
+
 // declaredParameters are a kernel's parameters as its source declares them: names, and the types that it
 // recognises. nil where the source does not show the kernel.
 func declaredParameters(v *view) []Parameter {
@@ -330,7 +342,9 @@ func declaredParameters(v *view) []Parameter {
 		}
 		kind = strings.Join(strings.Fields(kind), " ")
 		x := Parameter{Name: name, DType: cTypes[kind], Pointer: pointer}
-		if x.DType != 0 {
+		if m := vectorType.FindStringSubmatch(kind); pointer && m != nil && vectorOf[m[1]] != 0 {
+			x.DType, x.Vector = vectorOf[m[1]], int(m[2][0]-'0')
+		} else if x.DType != 0 {
 			x.Declared = kind + strings.Repeat("*", strings.Count(d.Type, "*"))
 		}
 		list = append(list, x)

@@ -26,6 +26,8 @@ func TestDeclaredParameters(t *testing.T) {
 			"seed:u64 s:u16 n:i64 u:u32",
 		},
 		{"unknown type", "__global__ void k(params_t p, bf16_t *x) {}", "p: x:*"},
+		{"vectors", "__global__ void k(const __nv_bfloat162 *x, longlong2 *y, float1 *z, half5 *w, int4 n) {}",
+			"x:bf16* y:i64* z:f32* w:* n:"},
 		{"another kernel", "__global__ void other(int a) {}", ""},
 		{"only declared elsewhere", "void k(int a);", ""},
 	} {
