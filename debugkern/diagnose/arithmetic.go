@@ -496,7 +496,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 				although = ""
 			}
 			c.Proof = append(c.Proof,
-				fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (worst %s, allowed %.3g)",
+				fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (the one furthest over it: off by %s, %.3g is allowed)",
 					n, although, st.Local.Bad, st.Local.Cells, st.Local.Size(st.Local.Error, "%.3g"),
 					float64(st.Local.Bound)))
 			if p := pattern(st); p != nil {

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -274,6 +275,65 @@ func (l *lister) ofOnePart(e *expr) (out []string) {
 		out = append(out, v.name+" == 0")
 		if op == "/" || op == ">>" { // a warp or warpgroup
 			out = append(out, v.name+" == 1")
+		}
+	}
+	return out
+}
+
+// withinExtent lists a real number that is assigned as one that counts only within the extent that a loop
+// goes over in tiles: of the last tile, a part may lie beyond it.
+func (l *lister) withinExtent(s *statement) {
+	var e *expr
+	var lowest []string // of a score: what its exponential is 0 of
+	switch {
+	case s.kind == "declaration" && len(s.declares) == 1 && s.declares[0].ranks == 0 &&
+		class(s.declares[0].typ) == real:
+		e = s.declares[0].init
+	case s.kind == "expression" && len(s.exprs) == 1 && s.exprs[0] != nil &&
+		len(s.exprs[0].kids) == 2 && l.class(s.exprs[0].kids[0]) == real:
+		if to := s.exprs[0]; to.op == "=" || to.op == "+=" {
+			e = to.kids[1]
+		}
+	}
+	if e == nil || e.op == "?" || l.known(e) || !l.near(e.from) {
+		return
+	}
+	text := l.t.source(e.from, e.to)
+	if s.kind == "declaration" || s.exprs[0].op == "=" {
+		lowest = append(l.numberFunctions(), "-INFINITY")
+	}
+	ofScore := rankGuarded
+	if exponential.MatchString(l.t.source(l.f.from, l.f.to)) && !exponential.MatchString(text) {
+		ofScore = rankScore
+	}
+	l.guards = true
+	defer func() { l.guards = false }()
+	for i, c := range l.inTile(s, e) {
+		for _, o := range lowest {
+			l.put(ofScore+i/4, e.from, e.to, c+" ? "+text+" : "+o)
+		}
+		l.put(rankGuarded+i/4, e.from, e.to, c+" ? "+text+" : 0.0f")
+	}
+}
+
+// exponential matches a call of a function that raises e or 2 to a power.
+var exponential = regexp.MustCompile(`\b_*h?exp2?f?(?:_approx|_ftz)?\w*\(`)
+
+// inTile lists conditions by which an element of a tile lies within the extent of a loop over tiles that a
+// statement is in: the tile's first element and a variable of the thread are less than the loop's bound.
+func (l *lister) inTile(s *statement, e *expr) (out []string) {
+	for p := s.parent; p != nil; p = p.parent {
+		if p.kind != "for" || len(p.exprs) != 2 || p.exprs[0] == nil || p.exprs[1] == nil ||
+			p.exprs[0].op != "<" || p.exprs[1].op != "+=" || p.exprs[0].kids[0].op != "name" ||
+			l.known(p.exprs[0].kids[1]) {
+			continue
+		}
+		first, bound := p.exprs[0].kids[0].text, p.exprs[0].kids[1]
+		list := slices.DeleteFunc(l.numbers(e), func(v *variable) bool {
+			return v.name == first || slices.Contains(l.f.parameters, v) || bound.has(v.name)
+		})
+		for _, v := range l.nearest(list, e, never) {
+			out = append(out, first+" + "+v.name+" < "+l.t.source(bound.from, bound.to))
 		}
 	}
 	return out

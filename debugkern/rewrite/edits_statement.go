@@ -16,6 +16,9 @@ func (l *lister) whole(s *statement) {
 	l.elsewhereInBlock(s)
 	l.moves = false
 	l.crosswise(s)
+	l.otherTargets(s)
+	l.operandsExchanged(s)
+	l.withinExtent(s)
 	switch s.kind {
 	case "for":
 		l.from0(s)

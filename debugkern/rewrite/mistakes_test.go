@@ -40,6 +40,85 @@ __global__ void k(float* x, const float* gamma, const float* beta, int C, int K)
 	}
 }
 
+// TestRegistersInOrder: registers of a fragment that changed places, where they are given values and where
+// they are passed on; a register that another one is computed of is none.
+func TestRegistersInOrder(t *testing.T) {
+	const text = `__device__ int pack(const int* p) { return *p; }
+__global__ void k(const int* x, int* y, int n) {
+    int a[4], b0, b1;
+    a[0] = pack(x + n);
+    a[1] = pack(x + n + 8);
+    a[2] = pack(x + (n + 1) * 8);
+    b0 = pack(y);
+    b1 = pack(y + 4);
+    const int c0 = pack(x + 1), d = 3;
+    const int e0 = pack(x + 2);
+    const int e1 = pack(x + 3);
+    const int e2 = e1 + 1;
+    asm volatile("mma {%0}, {%1, %2}, {%3};" : "+r"(y[0]) : "r"(a[0]), "r"(a[1]), "r"(b1), "r"(b0));
+}
+`
+	set := NewSet(Parse("own.cu", text))
+	lines := map[int]int{}
+	for n := range strings.Count(text, "\n") {
+		lines[n+1] = 0
+	}
+	list := set.Edits(map[string]map[int]int{"own.cu": lines}, Wanted{})
+	for what, now := range map[string]string{
+		"a[1] and a[2] exchanged on lines 5 and 6": "a[2] = pack(x + n + 8);\n    a[1] = pack(x + (n + 1) * 8);",
+		"a[0] and a[2] exchanged on lines 4 and 6": "a[2] = pack(x + n);",
+		"b0 and b1 exchanged on lines 7 and 8":     "b1 = pack(y);\n    b0 = pack(y + 4);",
+		"pack(x + 2) and pack(x + 3) exchanged on lines 10 and 11": "e0 = pack(x + 3);\n" +
+			"    const int e1 = pack(x + 2);",
+		"a[0] and a[1] exchanged": `"r"(a[1]), "r"(a[0]), "r"(b1)`,
+		"b1 and b0 exchanged":     `"r"(b0), "r"(b1));`,
+	} {
+		if i := at(list, what); i < 0 || !strings.Contains(list[i].Applied(), now) {
+			t.Errorf("%q is not listed as %q", what, now)
+		}
+	}
+	for _, e := range list {
+		for _, not := range []string{"a[1] and b1", "e1 + 1 and", "and e1 + 1 exchanged", "y[0] and"} {
+			if strings.Contains(e.What, not) {
+				t.Error(e.What)
+			}
+		}
+	}
+}
+
+// TestWithinExtent: a score of the last tile counts only within the extent that the loop goes over, and so
+// does a term of a sum.
+func TestWithinExtent(t *testing.T) {
+	const text = `__global__ void k(const float* x, float* y, int n) {
+    const int lane = threadIdx.x % 32;
+    float l = 0.0f;
+    for (int t0 = 0; t0 < n; t0 += 32) {
+        float s = x[lane];
+        const float p = __expf(s - 1.0f);
+        l += p;
+    }
+    y[lane] = l;
+}
+`
+	lines := map[int]int{5: 0, 6: 0, 7: 0, 9: 0}
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": lines}, Wanted{})
+	for what, now := range map[string]string{
+		"t0 + lane < n ? x[lane] : -INFINITY in place of x[lane]": "s = t0 + lane < n ? x[lane] : -INFINITY;",
+		"t0 + lane < n ? p : 0.0f in place of p":                  "l += t0 + lane < n ? p : 0.0f;",
+	} {
+		if i := at(list, what); i < 0 || !strings.Contains(list[i].Applied(), now) {
+			t.Errorf("%q is not listed as %q", what, now)
+		}
+	}
+	for _, e := range list {
+		for _, not := range []string{"y[lane] = t0", "l += t0 + lane < n ? p : -"} {
+			if strings.Contains(e.Applied(), not) {
+				t.Error(e.What)
+			}
+		}
+	}
+}
+
 // TestIntegersBeginAsIntegers: no integer begins as a real number.
 func TestIntegersBeginAsIntegers(t *testing.T) {
 	const text = `__global__ void k(float* x, int S) {

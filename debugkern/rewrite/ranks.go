@@ -8,7 +8,7 @@ package rewrite
 // rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth, rankPlaced,
 // rankWrappedName, rankRoundedBy, rankRoundedUp, rankBrackets, rankRowsAt, rankLastStep, rankRest,
 // rankWholeLoop, rankFlat, rankCounted, rankRepeated, rankOneElement, rankStepOf, rankQuotient, rankMasked,
-// rankCast and rankNumbered are estimates: too few bugs had them. The lower the likelier.
+// rankCast, rankScore and rankNumbered are estimates: too few bugs had them. The lower the likelier.
 const (
 	rankMasked      = 2  // a mask in brackets, which is a factor
 	rankClamped     = 4  // at least 0
@@ -90,6 +90,7 @@ const (
 	rankOperator    = 20 // another operator
 	rankStep        = 20 // another step of a loop
 	rankTurned      = 20 // operands or operators in another order
+	rankScore       = 20 // a score that counts only within an extent
 	rankNot         = 20 // a condition negated
 	rankPassed      = 20 // a value passed to a function of the kernel
 	rankDonated     = 20 // what another line computes from the same variable
