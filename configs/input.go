@@ -61,7 +61,7 @@ func (m *Manifest) loadsItself(tensor string) bool {
 			return true
 		}
 	}
-	return len(m.Stages) > 0 && !slices.ContainsFunc(m.Stages, func(s Stage) bool {
+	return !slices.ContainsFunc(m.Stages, func(s Stage) bool {
 		c := conventions().stage(s.Stage)
 		return s.op == nil && c != nil
 	})

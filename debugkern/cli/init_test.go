@@ -688,3 +688,34 @@ int main() {
 		t.Errorf("exit %d, notes %q, %s:\n%s", code, doc.Notes, errText, written)
 	}
 }
+
+// TestInitTensorsAsAllocated: memory that has the names of attention's tensors and other extents.
+func TestInitTensorsAsAllocated(t *testing.T) {
+	t.Parallel()
+	file := writeKernel(t, "scores.cu", []byte(`__global__ void scores(const float *Q, const float *K,
+        const float *V, float *O, int S) {
+    float s = 0.f;
+    for (int i = 0; i < S; i++) s += Q[blockIdx.x * 8 + threadIdx.x] * K[i * 8 + threadIdx.x] * V[i];
+    O[blockIdx.x * 8 + threadIdx.x] = s;
+}
+int main() {
+    const int S = 5;
+    float *q, *k, *v, *o;
+    cudaMalloc(&q, S * 8 * sizeof(float));
+    cudaMalloc(&k, S * 8 * sizeof(float));
+    cudaMalloc(&v, S * sizeof(float));
+    cudaMalloc(&o, S * 8 * sizeof(float));
+    scores<<<S, 8>>>(q, k, v, o, S);
+}
+`))
+	var doc report.Init
+	code, errText := documentOf(t, &doc, "init", file)
+	skipWithoutNVRTC(t, code, errText)
+	if code != 0 {
+		t.Fatal(code, errText)
+	}
+	out, errText, code := call(t, "run", doc.Out)
+	if code != 0 || !strings.Contains(out, "O f32[5 8]") {
+		t.Errorf("exit %d, %s:\n%s", code, errText, out)
+	}
+}

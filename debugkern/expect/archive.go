@@ -142,7 +142,8 @@ var elementTypes = map[npy.DType]probes.DType{
 }
 
 // wholeShape compares an array with the extents of a whole argument: those that the manifest gives it, or
-// those that its stage has it in.
+// those that its stage has it in. An argument of one dimension is memory of so many elements, which an array
+// of any shape fills row by row.
 func (a *Archive) wholeShape(name string, h npy.Header, sp *probes.StagePlan) error {
 	shapes := [][]int{sp.Capture.Dims}
 	for _, x := range a.plan.Args {
@@ -152,7 +153,7 @@ func (a *Archive) wholeShape(name string, h npy.Header, sp *probes.StagePlan) er
 	}
 	var want []string
 	for _, s := range shapes {
-		if slices.Equal(h.Shape, s) {
+		if slices.Equal(h.Shape, s) || len(s) == 1 && probes.Elems(h.Shape) == s[0] {
 			return nil
 		}
 		want = append(want, extents(s))

@@ -166,7 +166,7 @@ func TestLayouts(t *testing.T) {
 	set, p, truth, err = made(t, map[string]string{"ARG1": npz,
 		"ARG2": `, reference: {npz: ref.npz, array: m}`},
 		npytest.Whole("count", npy.I64, []int{5}, -3, 0, 1, 2, 32767),
-		npytest.Whole("m", npy.U16, []int{70}, bits...))
+		npytest.Whole("m", npy.U16, []int{7, 10}, bits...)) // of as many elements as the list
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestArrayRefused(t *testing.T) {
 		{"text", replace("<f4", "<U3"), `the type is "<U3"`},
 		{"an escape", replace("<f4", "\x1b[m"), `the type is "\x1b[m"`},
 		{"records", npyBytes("[('a', '<f4')]", "False", "(2, 3)", data), "the elements are records"},
-		{"Fortran order", replace("False", "True "), "Fortran order (expected C order)"},
+		{"Fortran order", replace("False", "True "), "Fortran order (expected C order, as numpy.ascontiguousarray makes it)"},
 		{"order 0", replace("False", "0    "), "the header is"},
 		{"magic", replace("\x93NUMPY", "\x93NUMPI"), `begins with "\x93NUMPI" (expected "\x93NUMPY")`},
 		{"version 4", replace("\x01\x00", "\x04\x00"),

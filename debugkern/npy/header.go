@@ -135,7 +135,7 @@ func (p *literal) order() error {
 	case p.skip("False"):
 		return nil
 	case p.skip("True"):
-		return wrong("C order", "the elements are in Fortran order")
+		return wrong("C order, as numpy.ascontiguousarray makes it", "the elements are in Fortran order")
 	}
 	p.failed = true
 	return nil
