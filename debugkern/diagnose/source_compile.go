@@ -224,7 +224,7 @@ func (s *sourceEdit) build(ctx context.Context, edits []rewrite.Edit) batch {
 			}
 		}
 	}
-	return batch{left: left}
+	return batch{left: slices.Concat(edits, left)} // with others, which may compile
 }
 
 // failing are the edits that a compiler's messages are about, by their indices. A message that names a line

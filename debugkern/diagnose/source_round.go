@@ -71,7 +71,7 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	sound, least := map[int]uint64{}, uint64(math.MaxUint64)
+	sound, least, any := map[int]uint64{}, uint64(math.MaxUint64), uint64(math.MaxUint64)
 	for i := range edits {
 		if !ok[i] {
 			continue
@@ -97,7 +97,13 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 				continue
 			}
 		}
-		sound[i], least = n, min(least, n)
+		sound[i], any = n, min(any, n)
+		if !edits[i].LosesMaximum() { // it may be refused yet, for numbers that overflow
+			least = min(least, n)
+		}
+	}
+	if least == math.MaxUint64 {
+		least = any
 	}
 	for _, i := range slices.Sorted(maps.Keys(sound)) {
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
@@ -332,6 +338,7 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 		}
 		return false
 	}
+	slices.SortStableFunc(others, func(a, b rewrite.Edit) int { return cmp.Compare(a.Rank, b.Rank) })
 	// What was to be tried next may be as likely, and other lines have it.
 	least, near := math.MaxInt, 0
 	for i := range list {

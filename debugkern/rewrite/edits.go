@@ -405,6 +405,7 @@ func (w *Set) Edits(lines map[string]map[int]int, wanted Wanted) []Edit {
 			was := len(l.out)
 			each(f.body, l.statement)
 			l.everywhere(was)
+			l.registersExchanged()
 			l.axes()
 		}
 	}
@@ -436,6 +437,8 @@ type lister struct {
 	out      []Edit
 	notRead  []*variable // what neverRead has found of the function readOf
 	readOf   *function
+	read     map[string]*reading
+	readIn   *function
 	// lined are the lines of tokens of the function linedOf
 	lined   map[string][]int
 	linedOf *function
@@ -453,17 +456,48 @@ func (l *lister) near(at int) bool {
 
 // put lists an edit of some tokens.
 func (l *lister) put(rank, from, to int, now string) {
+	if l.t.ofOne(from, to, now) {
+		return
+	}
 	was := l.t.source(from, to)
 	l.add(rank, now+" in place of "+was, l.t.inPlace(from, to, now))
 }
 
 // value is put of an integer that nothing is assigned to, and that may have another type.
 func (l *lister) value(rank, from, to int, now string) {
+	if l.t.ofOne(from, to, now) {
+		return
+	}
 	was := l.t.source(from, to)
 	at := l.t.inPlace(from, to, now)
 	at.cast = true
 	l.add(rank, now+" in place of "+was, at)
 }
+
+// ofOne reports whether with an edit of an argument the maximum or minimum of two values would be that of
+// one: nobody writes that.
+func (t *Text) ofOne(from, to int, now string) bool {
+	other := ""
+	switch {
+	case t.is(from-1, "(") && t.is(to, ","):
+		if end := t.match(from - 1); end > to {
+			other = t.source(to+1, end)
+		}
+		from--
+	case t.is(from-1, ",") && t.is(to, ")"):
+		open := from - 1
+		for open > 0 && t.match(open) != to {
+			open--
+		}
+		other, from = t.source(open+1, from-1), open
+	default:
+		return false
+	}
+	return other == now && from > 0 && extreme.MatchString(t.tokens[from-1].text)
+}
+
+// extreme matches the functions that give the larger or smaller of two values.
+var extreme = regexp.MustCompile(`^_*f?h?(?:max|min)f?\d?$`)
 
 func (l *lister) add(rank int, what string, sites ...site) {
 	var drops []string
@@ -520,6 +554,12 @@ func (l *lister) beginsInteger(x site) bool {
 
 // list adds an edit, or makes it likelier where another kind of edit has listed the same text.
 func (l *lister) list(e Edit) {
+	switch unread, reduced := l.leavesUnread(e.sites); {
+	case reduced:
+		return // what a reduction gives is meant to be used
+	case unread:
+		e.Rank += rankUnread
+	}
 	key := e.key()
 	if i, ok := l.seen[key]; ok {
 		l.out[i].Rank = min(l.out[i].Rank, e.Rank)

@@ -75,6 +75,10 @@ func (l *lister) donated(e, parent *expr) {
 		})
 		return shares
 	})
+	own := namesIn(l.t.source(e.from, e.to))
+	slices.SortStableFunc(list, func(a, b string) int { // of the same variables first
+		return cmp.Compare(len(namesBesides(a, own)), len(namesBesides(b, own)))
+	})
 	for i, d := range list[:min(len(list), mostDonors)] {
 		if parent != nil && binding[parent.op] > assignment {
 			d = "(" + d + ")"
@@ -135,3 +139,18 @@ func (l *lister) computedLike(v *variable, terms []*expr) bool {
 
 // mostChained is how many variables are tried in the place of several terms.
 const mostChained = 6
+
+// namesIn are the names in a text.
+func namesIn(text string) (out []string) {
+	for _, tok := range lex(text).tokens {
+		if tok.kind == name {
+			out = append(out, tok.text)
+		}
+	}
+	return out
+}
+
+// namesBesides are the names in a text that are none of some.
+func namesBesides(text string, of []string) []string {
+	return slices.DeleteFunc(namesIn(text), func(n string) bool { return slices.Contains(of, n) })
+}

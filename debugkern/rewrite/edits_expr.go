@@ -109,7 +109,9 @@ func (l *lister) expression(e, parent *expr) {
 		l.call(e)
 		l.rest(e)
 		l.likeOtherCalls(e)
-	case "group", "cast", "quoted", "list":
+	case "list":
+		l.elementsExchanged(e)
+	case "group", "cast", "quoted":
 	case "u-":
 		if k := e.kids[0]; k.op == "name" && floats[k.text] || k.op == "number" {
 			l.extreme(e)
@@ -397,6 +399,7 @@ func (l *lister) name(whole, e *expr, stored bool) {
 	others := slices.DeleteFunc(l.visible(e.from), func(o *variable) bool {
 		return o.name == e.text || o.ranks != v.ranks || class(o.typ) != c ||
 			stored && (o.once && !v.once || o.fixed || o.typ != v.typ) ||
+			strings.HasSuffix(o.typ, "*") && l.t.readOnly(o) && !l.t.readOnly(v) && (stored || whole == e) ||
 			o.of == l.s && o.line == l.t.tokens[e.from].line && v.of != l.s
 	})
 	differ := func(o *variable) int {
@@ -433,6 +436,24 @@ func (l *lister) name(whole, e *expr, stored bool) {
 			l.value(rankLiteral+i/2, e.from, e.to, n)
 		}
 	}
+}
+
+// readOnly reports a pointer to what nothing is assigned to: const float*.
+func (t *Text) readOnly(v *variable) bool {
+	pointer := false
+	for at := v.at - 1; at > 0 && at < len(t.tokens); at-- {
+		switch tok := t.tokens[at].text; tok {
+		case "*":
+			pointer = true
+		case "const":
+			if pointer {
+				return true
+			}
+		case "(", ",", ")", ";", "{", "}":
+			return false
+		}
+	}
+	return false
 }
 
 // sameExtents reports whether two arrays have the same first extent, and the same later ones, as written.

@@ -111,6 +111,9 @@ func (l *lister) conjoined(e *expr, from, to int) {
 		op, than = " || ", " >= "
 	}
 	rank, bounds := rankConjunct, l.bounds(e, names, than)
+	for i, c := range l.unusedBounds(e) { // of a mask, what the keys are compared with is there
+		l.put(rankUnused+2+i/4, e.from, e.to, grouped(text, e, strings.TrimSpace(op))+op+c)
+	}
 	list := slices.Concat(donors, bounds)
 	if l.wanted.Beyond && l.holdsIndex(from, to) {
 		rank -= guarding
@@ -335,6 +338,28 @@ func (l *lister) inTile(s *statement, e *expr) (out []string) {
 		for _, v := range l.nearest(list, e, never) {
 			out = append(out, first+" + "+v.name+" < "+l.t.source(bound.from, bound.to))
 		}
+	}
+	return out
+}
+
+// unusedBounds lists comparisons of the integers in a condition with one that the function computes there and
+// does not use: such a one is compared with nothing yet.
+func (l *lister) unusedBounds(e *expr) (out []string) {
+	for _, v := range l.neverRead() {
+		if class(v.typ) != integer || v.from > e.from || e.from >= v.to {
+			continue
+		}
+		e.walk(func(x, _ *expr) bool {
+			if u := l.find(x.text, x.from); x.op == "name" && u != nil && u.name != v.name && !u.fixed &&
+				!slices.Contains(l.f.parameters, u) && class(u.typ) == integer {
+				for _, op := range []string{" <= ", " < ", " >= ", " > "} {
+					if c := x.text + op + v.name; !slices.Contains(out, c) {
+						out = append(out, c)
+					}
+				}
+			}
+			return true
+		})
 	}
 	return out
 }

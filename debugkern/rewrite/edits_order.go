@@ -1,6 +1,9 @@
 package rewrite
 
 import (
+	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,5 +100,126 @@ func (l *lister) operandsExchanged(s *statement) {
 				l.inEachOthersPlace(rankArguments, a, b)
 			}
 		}
+	}
+}
+
+// mostInOrder is how many elements a list has, and how many registers an array, of which each two are
+// exchanged.
+const mostInOrder = 8
+
+// elementsExchanged lists two elements of the list that an array begins with, each in the place of the other.
+func (l *lister) elementsExchanged(e *expr) {
+	if len(e.kids) > mostInOrder {
+		return
+	}
+	for i, a := range e.kids {
+		for _, b := range e.kids[i+1:] {
+			x := numbered{of: "{", from: a.from, to: a.to}
+			l.inEachOthersPlace(rankArguments, x, numbered{of: "{", from: b.from, to: b.to})
+		}
+	}
+}
+
+// registersExchanged lists two registers of an array, each in the place of the other wherever the function
+// reads them by their numbers.
+func (l *lister) registersExchanged() {
+	reads := map[string]map[string][]*expr{} // by array and element
+	var arrays []string
+	each(l.f.body, func(s *statement) {
+		for _, e := range s.top() {
+			e.walk(func(x, parent *expr) bool {
+				a, ok := l.t.numbered(x)
+				if !ok || x.op != "index" || stored(x, parent) {
+					return true
+				}
+				if reads[a.of] == nil {
+					reads[a.of] = map[string][]*expr{}
+					arrays = append(arrays, a.of)
+				}
+				text := l.t.source(x.from, x.to)
+				reads[a.of][text] = append(reads[a.of][text], x)
+				return true
+			})
+		}
+	})
+	for _, a := range arrays {
+		if n := len(reads[a]); n < 2 || n > mostInOrder {
+			continue
+		}
+		elements := slices.Sorted(maps.Keys(reads[a]))
+		for i, x := range elements {
+			for _, y := range elements[i+1:] {
+				l.readOtherwise(x, y, reads[a])
+			}
+		}
+	}
+}
+
+// readOtherwise lists two elements in each other's place everywhere, where one of their places is near.
+func (l *lister) readOtherwise(x, y string, reads map[string][]*expr) {
+	var sites []site
+	far := math.MaxInt
+	for _, of := range [][2]string{{x, y}, {y, x}} {
+		for _, e := range reads[of[0]] {
+			sites = append(sites, l.t.inPlace(e.from, e.to, of[1]))
+			if l.near(e.from) {
+				far = min(far, l.far)
+			}
+		}
+	}
+	if far == math.MaxInt {
+		return
+	}
+	l.far = far
+	slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+	l.add(rankCrossed, x+" and "+y+" exchanged wherever they are read", sites...)
+}
+
+// transposing is what has ldmatrix and stmatrix transpose each matrix (PTX ISA, "ldmatrix").
+var transposing = regexp.MustCompile(`((?:ld|st)matrix\.sync\.aligned\.m8n8\.x[124])(\.trans)?((?:\.shared|\.b16))`)
+
+// otherwiseTransposed lists an ldmatrix or stmatrix that transposes in the place of one that does not, and
+// the other way round.
+func (l *lister) otherwiseTransposed(s *statement) {
+	if s.kind != "asm" || !l.near(s.from) {
+		return
+	}
+	text := l.t.source(s.from, s.to)
+	m := transposing.FindStringSubmatchIndex(text)
+	if m == nil {
+		return
+	}
+	what, trans := text[m[2]:m[3]]+".trans in place of "+text[m[2]:m[3]], ".trans"
+	if m[4] >= 0 {
+		what, trans = text[m[2]:m[3]]+" in place of "+text[m[2]:m[5]], ""
+	}
+	l.add(rankOwnCallee, what, l.t.statementFor(s, text[:m[3]]+trans+text[m[6]:]))
+}
+
+// shuffleBy matches the distance of a shuffle that other lanes are reached by.
+var shuffleBy = regexp.MustCompile(`(__shfl_(?:xor|down|up)_sync\([^;]*, ?)(\d+)(\))`)
+
+// stepMore lists, of a step of a reduction by shuffles that is written out, the step of twice and of half its
+// distance behind or before it, where the function has none such.
+func (l *lister) stepMore(s *statement) {
+	if s.kind != "expression" || !l.near(s.from) || s.parent != nil && s.parent.kind != "block" {
+		return
+	}
+	text := l.t.source(s.from, s.to)
+	m := shuffleBy.FindStringSubmatchIndex(text)
+	if m == nil {
+		return
+	}
+	by, err := strconv.Atoi(text[m[4]:m[5]])
+	if err != nil || by < 1 || by > 16 {
+		return
+	}
+	body := l.t.source(l.f.from, l.f.to)
+	for _, n := range []int{2 * by, by / 2} {
+		other := text[:m[4]] + strconv.Itoa(n) + text[m[5]:]
+		if n < 1 || n > 16 || strings.Contains(body, other) {
+			continue
+		}
+		l.add(rankUnused, other+" behind "+text, l.t.statementFor(s, text+" "+other))
 	}
 }

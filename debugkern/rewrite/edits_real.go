@@ -256,3 +256,53 @@ func (l *lister) quotient(e, parent *expr) {
 			"__fdiv_rn("+l.t.source(x.from, x.to)+", static_cast<float>("+by+"))")
 	}
 }
+
+// rescaled lists, of a sum that goes on, the sum so far times what the function multiplies another one by:
+// l = l * c + x in the place of l = l + x where there is o *= c. Of an array it is the element of the sum's
+// own index.
+func (l *lister) rescaled(s *statement) {
+	if s.kind != "expression" || len(s.exprs) != 1 || s.exprs[0] == nil || !l.near(s.from) {
+		return
+	}
+	e, t := s.exprs[0], l.t
+	var term *expr
+	switch {
+	case e.op == "+=" && l.class(e.kids[0]) == real:
+		term = e.kids[1]
+	case e.op == "=" && l.class(e.kids[0]) == real && e.kids[1].op == "+":
+		own := t.source(e.kids[0].from, e.kids[0].to)
+		if a := e.kids[1].kids[0]; t.source(a.from, a.to) == own {
+			term = e.kids[1].kids[1]
+		}
+	}
+	if term == nil {
+		return
+	}
+	sum := t.source(e.kids[0].from, e.kids[0].to)
+	var factors []string
+	each(l.f.body, func(o *statement) {
+		for _, x := range o.top() {
+			if x.op != "*=" || l.class(x.kids[0]) != real {
+				continue
+			}
+			f := x.kids[1]
+			text := t.source(f.from, f.to)
+			if f.op == "index" && f.kids[0].op == "name" && e.kids[0].op == "index" {
+				at := e.kids[0].kids[1]
+				text = f.kids[0].text + "[" + t.source(at.from, at.to) + "]"
+				if l.find(f.kids[0].text, s.from) == nil {
+					continue
+				}
+			} else if !l.seesAll(t, f, s.from) {
+				continue
+			}
+			if text != sum && !slices.Contains(factors, text) {
+				factors = append(factors, text)
+			}
+		}
+	})
+	for _, f := range factors {
+		l.add(rankTwin, sum+" * "+f+" in place of "+sum+" in the sum",
+			t.inPlace(e.from, e.to, sum+" = "+sum+" * "+f+" + "+t.source(term.from, term.to)))
+	}
+}

@@ -18,6 +18,9 @@ func (l *lister) whole(s *statement) {
 	l.crosswise(s)
 	l.otherTargets(s)
 	l.operandsExchanged(s)
+	l.otherwiseTransposed(s)
+	l.stepMore(s)
+	l.rescaled(s)
 	l.withinExtent(s)
 	switch s.kind {
 	case "for":

@@ -63,17 +63,17 @@ func (l *lister) unusedArray(e, parent *expr) {
 	}
 }
 
-// neverRead are the single numbers that the function declares, its parameters among them unless it is a
-// kernel, and reads nowhere but where it computes themselves.
+// neverRead are the single numbers that the function declares, its parameters among them, and reads nowhere
+// but where it computes themselves. A kernel may be passed integers that it needs in other builds alone: of
+// its parameters only real numbers count.
 func (l *lister) neverRead() []*variable {
 	if l.readOf == l.f {
 		return l.notRead
 	}
 	l.readOf, l.notRead = l.f, nil
-	var all []*variable
-	if !l.f.kernel {
-		all = slices.Clone(l.f.parameters)
-	}
+	all := slices.DeleteFunc(slices.Clone(l.f.parameters), func(v *variable) bool {
+		return l.f.kernel && class(v.typ) != real
+	})
 	each(l.f.body, func(s *statement) {
 		if s.kind == "declaration" {
 			all = append(all, s.declares...)
@@ -91,13 +91,14 @@ func (l *lister) neverRead() []*variable {
 // that do nothing but assign to it.
 func (l *lister) reads(v *variable) bool {
 	mentions, own := 0, 0
-	for i := l.f.from; i < l.f.to; i++ {
+	from, to := max(l.f.from, v.from), min(l.f.to, v.to)
+	for i := from; i < to; i++ {
 		if l.t.is(i, v.name) && i != v.at {
 			mentions++
 		}
 	}
 	each(l.f.body, func(s *statement) {
-		if s.kind != "expression" || len(s.exprs) != 1 {
+		if s.kind != "expression" || len(s.exprs) != 1 || s.from < from || to < s.to {
 			return
 		}
 		e := s.exprs[0]
@@ -110,4 +111,89 @@ func (l *lister) reads(v *variable) bool {
 		}
 	})
 	return mentions > own
+}
+
+// leavesUnread reports whether with an edit nothing reads a variable any more that the function computes, and
+// whether that is what a reduction gives: it is computed from what it was.
+func (l *lister) leavesUnread(sites []site) (unread, reduced bool) {
+	for n, r := range l.readings() {
+		left := slices.ContainsFunc(sites, func(s site) bool { return slices.Contains(namesIn(s.now), n) }) ||
+			slices.ContainsFunc(r.at, func(at int) bool {
+				return !slices.ContainsFunc(sites, func(s site) bool { return s.from <= at && at < s.to })
+			})
+		if len(r.at) > 0 && !left {
+			unread, reduced = true, reduced || r.reduced
+		}
+		for _, own := range r.own { // its value so far would be lost
+			reduced = reduced || len(own) > 0 && covered(sites, own, n)
+		}
+	}
+	return unread, reduced
+}
+
+// covered reports whether edits replace what stands at some bytes, a name, by something without it, and leave
+// more of the statement.
+func covered(sites []site, at []int, name string) bool {
+	for _, x := range at {
+		if !slices.ContainsFunc(sites, func(s site) bool {
+			return !s.whole && s.from <= x && x < s.to && !slices.Contains(namesIn(s.now), name)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// reading is where a function reads a variable that it declares, besides where it computes that anew.
+type reading struct {
+	at      []int   // bytes
+	own     [][]int // of each statement that computes it anew from what it was, behind what that assigns to
+	reduced bool    // there is one
+}
+
+// readings are those of each number that has a name of its own in the function.
+func (l *lister) readings() map[string]*reading {
+	if l.read != nil && l.readIn == l.f {
+		return l.read
+	}
+	l.read, l.readIn = map[string]*reading{}, l.f
+	t, declared := l.t, map[string]int{}
+	each(l.f.body, func(s *statement) {
+		for _, v := range s.declares {
+			if declared[v.name]++; declared[v.name] > 1 || v.ranks > 0 || v.fixed || v.name == "" ||
+				class(v.typ) != real && class(v.typ) != integer {
+				delete(l.read, v.name)
+				declared[v.name]++
+				continue
+			}
+			r := &reading{}
+			for i := l.f.from; i < l.f.to; i++ {
+				if t.is(i, v.name) && i != v.at {
+					r.at = append(r.at, t.tokens[i].from)
+				}
+			}
+			l.read[v.name] = r
+		}
+	})
+	each(l.f.body, func(s *statement) {
+		if s.kind != "expression" || len(s.exprs) != 1 || s.exprs[0] == nil {
+			return
+		}
+		e := s.exprs[0]
+		if binding[e.op] != assignment || e.kids[0].op != "name" || l.read[e.kids[0].text] == nil {
+			return
+		}
+		r := l.read[e.kids[0].text]
+		var again []int
+		r.at = slices.DeleteFunc(r.at, func(at int) bool {
+			own := t.tokens[s.from].from <= at && at < t.tokens[s.to-1].to
+			if own && at > t.tokens[s.from].from {
+				again = append(again, at)
+			}
+			return own
+		})
+		r.own = append(r.own, again)
+		r.reduced = r.reduced || len(again) > 0 || e.op != "="
+	})
+	return l.read
 }

@@ -119,6 +119,68 @@ func TestWithinExtent(t *testing.T) {
 	}
 }
 
+// TestLacking: what a kernel of fragments lacks or has twice: a scale that it is passed, a matrix transposed,
+// a step of a reduction, a comparison with what it computes for it; and registers exchanged at all their
+// places.
+func TestLacking(t *testing.T) {
+	const text = `__device__ void load(int (&r)[4], int s) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(s));
+}
+__device__ void loadt(int (&r)[4], int s) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(s));
+}
+__global__ void k(const float* x, float* y, int n, float scale) {
+    int a[4];
+    load(a, n);
+    const int key = threadIdx.x, row = blockIdx.x;
+    float s = key < n ? x[key] : -1.0f;
+    float mx = s;
+    mx = fmaxf(mx, __shfl_xor_sync(0xffffffffu, mx, 1));
+    const float m = fmaxf(y[0], mx);
+    int p[4] = {key * 2, n, key + 3, 4};
+    use(a[0], a[1]);
+    use(a[2], a[3]);
+    y[key] = s - m;
+    float l[2], c[2], o;
+    for (int h = 0; h < 2; h++) {
+        o *= c[h];
+        l[h] = l[h] + s;
+    }
+}
+`
+	lines := map[int]int{}
+	for n := range strings.Count(text, "\n") {
+		lines[n+1] = 0
+	}
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": lines}, Wanted{})
+	const step = "mx = fmaxf(mx, __shfl_xor_sync(0xffffffffu, mx, "
+	const matrix = "ldmatrix.sync.aligned.m8n8.x4"
+	for _, c := range [][2]string{
+		{"(x[key] * scale) in place of x[key]", "key < n ? (x[key] * scale) : -1.0f"},
+		{"key < n && key <= row in place of key < n", "float s = key < n && key <= row ? x[key]"},
+		{"a[1] and a[2] exchanged wherever they are read", "use(a[0], a[2]);\n    use(a[1], a[3]);"},
+		{"l[h] * c[h] in place of l[h] in the sum", "l[h] = l[h] * c[h] + s;"},
+		{"key * 2 and key + 3 exchanged", "{key + 3, n, key * 2, 4}"},
+		{matrix + ".trans in place of " + matrix, "x4.trans.shared.b16 {%0}"},
+		{matrix + " in place of " + matrix + ".trans", "x4.shared.b16 {%0}"},
+		{step + "2)); behind " + step + "1));", "mx, 1)); " + step + "2));"},
+	} {
+		if i := at(list, c[0]); i < 0 || !strings.Contains(list[i].Applied(), c[1]) {
+			t.Errorf("%q is not listed as %q", c[0], c[1])
+		}
+	}
+	for _, e := range list {
+		now := e.Applied()
+		for _, not := range []string{
+			"m = fmaxf(y[0], scale)", "m = fmaxf(y[0], y[0])", "m = fmaxf(mx, mx)", "m = y[0];",
+		} {
+			if strings.Contains(now, not) {
+				t.Errorf("%q: %s", e.What, not)
+			}
+		}
+	}
+}
+
 // TestIntegersBeginAsIntegers: no integer begins as a real number.
 func TestIntegersBeginAsIntegers(t *testing.T) {
 	const text = `__global__ void k(float* x, int S) {

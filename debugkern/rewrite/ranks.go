@@ -128,6 +128,9 @@ const rankNamedExtent = 4
 // rankCallers is by how much an edit of a condition is less likely that a caller decides by what it passes.
 const rankCallers = 12
 
+// rankUnread is by how much an edit is less likely with which nothing uses any more what a variable is given.
+const rankUnread = 12
+
 // rankDropping is by how much an edit is less likely that leaves out a flag of the build.
 const rankDropping = 2
 
