@@ -16,7 +16,10 @@ type ProposedLaunch struct {
 	// Guessed are the arguments whose numbers or extents are guessed, and Random those of memory that has
 	// random numbers where the host's code computes others.
 	Guessed, Random []string
-	Others          []string // the source's other kernels, where the user has named none
+	// Device is the device that it is made for, in words, where the source asks for what depends on that; ""
+	// where it does not.
+	Device string
+	Others []string // the source's other kernels, where the user has named none
 }
 
 // Choice names the other kernels of the source: ", 1 of 3 kernels (others: --entry scan, add)"; "" for none.
@@ -39,9 +42,13 @@ func (p *ProposedLaunch) Origin() string {
 	case len(p.Guessed) > 0:
 		return fmt.Sprintf("with the grid and block of line %d, guessed: %s", p.Line,
 			strings.Join(p.Guessed, ", "))
-	case len(p.Random) > 0:
-		return fmt.Sprintf("as line %d makes it, with random numbers in %s", p.Line,
-			strings.Join(p.Random, ", "))
 	}
-	return fmt.Sprintf("as line %d makes it", p.Line)
+	out := fmt.Sprintf("as line %d makes it", p.Line)
+	if p.Device != "" {
+		out += " on " + p.Device
+	}
+	if len(p.Random) > 0 {
+		out += ", with random numbers in " + strings.Join(p.Random, ", ")
+	}
+	return out
 }

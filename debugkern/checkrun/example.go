@@ -144,7 +144,7 @@ func (e *MissingLaunch) lackingText() string {
 func (e *MissingLaunch) Launch() (p debugkern.ProposedLaunch) {
 	if x := e.Example; x != nil {
 		p = debugkern.ProposedLaunch{Options: x.Options, Kernel: x.Kernel, Line: x.Line, Guessed: x.Guessed,
-			Random: x.Random, Others: x.Others}
+			Random: x.Random, Device: x.Device(), Others: x.Others}
 	}
 	return p
 }

@@ -309,7 +309,10 @@ func (s *study) partition(list []group) error {
 			if s.tileN == 0 {
 				s.tileN = n
 			}
-			if n != s.tileN || n < 1 {
+			switch {
+			case n < 1 || s.tileN < 1:
+				return notFound("the iterations do not take the keys in order, as those of pages are not")
+			case n != s.tileN:
 				return notFound("iterations have different numbers of keys: %d and %d", s.tileN, n)
 			}
 		}

@@ -89,6 +89,8 @@ var numberTypes = map[string]*ctype{
 	"signed":             intType,
 	"unsigned":           uintType,
 	"unsigned int":       uintType,
+	"cudaError_t":        intType,
+	"cudaError":          intType,
 	"uint":               uintType,
 	"uint32_t":           integer("uint32_t", 4, false),
 	"long":               integer("long", 8, true),

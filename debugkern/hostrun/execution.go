@@ -33,6 +33,7 @@ type execution struct {
 	loops     int
 	frame     frame
 	launches  []Launch
+	assumed   bool // the program has asked for what depends on the device
 }
 
 // frame is the function that is executed: how many of its loops are open, and whether it may have returned

@@ -1,6 +1,7 @@
 package hostrun
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -380,7 +381,8 @@ func (p *parser) name(n *node) {
 	}
 	if p.at(0) == "<" {
 		if args, end := p.templateArguments(); end > 0 {
-			if next := p.after(end); next == "(" || next == "<<<" || next == "::" || next == "{" {
+			// behind > as an operator no comma stands, and no parenthesis closes
+			if slices.Contains([]string{"(", "<<<", "::", "{", ",", ")"}, p.after(end)) {
 				n.config, p.i = args, end
 				for p.at(0) == "::" && p.kind(1) == hostcode.Word {
 					n.text += "::" + p.at(1)

@@ -27,7 +27,7 @@ func (x *execution) call(name string, given []*node, args []*node) (value, bool)
 			list = x.functions[name[i+1:]]
 		}
 	}
-	f, args := x.overload(list, args)
+	f, args := x.overload(x.scope, list, args)
 	if f == nil || x.calls >= mostCalls {
 		return value{}, false
 	}
@@ -35,8 +35,9 @@ func (x *execution) call(name string, given []*node, args []*node) (value, bool)
 }
 
 // overload is the function of a name that takes so many arguments, with these to call it with; of several it
-// is the one whose parameters have most of the arguments' types, nil where two have as many.
-func (x *execution) overload(list []*function, args []*node) (*function, []*node) {
+// is the one whose parameters, of types that a scope names, fit the arguments best, nil where two fit as
+// well.
+func (x *execution) overload(in *scope, list []*function, args []*node) (*function, []*node) {
 	var fit []*function
 	for _, f := range list {
 		if x.parse(f); f.takes(len(args)) {
@@ -49,17 +50,21 @@ func (x *execution) overload(list []*function, args []*node) (*function, []*node
 	args = x.settled(args)
 	var kinds []*ctype
 	for _, a := range args {
-		kinds = append(kinds, x.decay(x.value(a)).kind)
+		kinds = append(kinds, x.value(a).kind)
 	}
+	outer := x.scope
+	x.scope = in
+	defer func() { x.scope = outer }()
 	var best *function
 	most := -1
 	for _, f := range fit {
+		var template []hostcode.Parameter
+		if f.source != nil {
+			template = f.source.Template
+		}
 		n := 0
 		for i, t := range kinds {
-			if of := x.parameterType(f.head.types[i], f.source.Template); of != nil && t != nil &&
-				of.form == t.form && of.key() == t.key() {
-				n++
-			}
+			n += fits(t, x.parameterType(f.head.types[i], template))
 		}
 		switch {
 		case n > most:
@@ -69,6 +74,20 @@ func (x *execution) overload(list []*function, args []*node) (*function, []*node
 		}
 	}
 	return best, args
+}
+
+// fits is how well an argument of a type fits a parameter: 2 where the types are the same, 1 where they are
+// of one form, or an array is passed as a pointer.
+func fits(arg, to *ctype) int {
+	switch {
+	case arg == nil || to == nil:
+		return 0
+	case arg.form == to.form && arg.key() == to.key():
+		return 2
+	case arg.form == to.form, arg.form == formArray && to.form == formPointer:
+		return 1
+	}
+	return 0
 }
 
 // settled are arguments that may be evaluated more than once: what changes something is evaluated here.

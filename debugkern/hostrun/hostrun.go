@@ -29,9 +29,11 @@ type Launch struct {
 	Shared      int64
 	Cooperative bool
 	Cluster     *[3]int64 // blocks of a cluster, an attribute of the launch; nil: it has none
-	Args        []Argument
-	Template    []*int64 // the arguments in angle brackets; nil: a type, or not known
-	Symbols     []Symbol // the variables of the device that were copied to, in order
+	// Assumed: the program has asked for what depends on the device, and was given what the assumed one has
+	Assumed  bool
+	Args     []Argument
+	Template []*int64 // the arguments in angle brackets; nil: a type, or not known
+	Symbols  []Symbol // the variables of the device that were copied to, in order
 }
 
 // Argument is a value that a launch is given, as far as it is known: one of the pointers is set, or none.
@@ -66,6 +68,7 @@ type Memory struct {
 	// Written: the host copies something into it. Ints are its elements where it has integers and all of them
 	// are known, Floats the same of floating-point numbers.
 	Written bool
+	Padded  bool // its rows end in bytes that were not asked for, as those of cudaMallocPitch
 	Ints    []int64
 	Floats  []float64
 	// Range: all elements are integers from Lo to Hi, whichever.
@@ -118,6 +121,7 @@ func newExecution(units []*hostcode.Unit, kernels []*hostcode.Kernel) *execution
 		scope: &scope{},
 	}
 	x.records["cudaLaunchConfig_t"], x.records["cudaLaunchAttribute"] = launchConfig, launchAttribute
+	x.records["cudaDeviceProp"] = deviceProperties
 	for name, id := range attributes {
 		x.globals[name] = &variable{value: integerValue(intType, id)}
 	}

@@ -27,6 +27,9 @@ func describe(list []Launch) string {
 		if l.Cooperative {
 			b.WriteString(" cooperative")
 		}
+		if l.Assumed {
+			b.WriteString(" assumed")
+		}
 		b.WriteString(":")
 		for _, a := range l.Args {
 			b.WriteString(" " + describeArgument(a))
@@ -327,6 +330,43 @@ int main() {
 	plotted(h, @n, @m);
 	k<<<1, 32>>>(x, n, m);
 }`, "12 k 1,1,1 32,1,1 0: int*20[0 2 4 6 8] 5 ?\n"},
+	"constructors by their arguments": {`
+template <class T> struct Buf {
+	T *p = nullptr;
+	size_t n;
+	explicit Buf(size_t n) : n(n) { cudaMalloc(&p, n * sizeof(T)); }
+	Buf(const std::vector<T> &v) : Buf(v.size()) {
+		cudaMemcpy(p, v.data(), n * sizeof(T), cudaMemcpyHostToDevice);
+	}
+};
+__global__ void k(const int *x, float *y);
+int main() {
+	std::vector<int> h = {4, 5, 6};
+	Buf<int> x(h);
+	Buf<float> y(h.size());
+	k<<<1, 32>>>(x.p, y.p);
+}`, "15 k 1,1,1 32,1,1 0: int*12[4 5 6] float*12\n"},
+	"a check that returns": {`
+#define CHECK(e) do { cudaError_t err = (e); if (err != cudaSuccess) { printf("%d", err); return 1; } } while (false)
+__global__ void k(float *x);
+int main() {
+	float *x;
+	CHECK(cudaMalloc(&x, 40));
+	k<<<1, 32>>>(x);
+}`, "7 k 1,1,1 32,1,1 0: float*40\n"},
+	"for a device": {`
+__global__ void k(int n, int m);
+int main() {
+	int grid, block, most, sms, other;
+	cudaDeviceProp prop;
+	cudaGetDeviceProperties(&prop, 0);
+	cudaOccupancyMaxPotentialBlockSize(&grid, &block, k, 0, 192);
+	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, k, block, 0);
+	cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
+	cudaDeviceGetAttribute(&other, cudaDevAttrClockRate, 0);
+	k<<<grid, block>>>(sms * most, prop.multiProcessorCount);
+	k<<<prop.warpSize, 32>>>(other, 3);
+}`, "11 k 8,1,1 192,1,1 0 assumed: 8 4\n12 k 32,1,1 32,1,1 0 assumed: ? 3\n"},
 	"by a configuration": {`
 __global__ void k(float *x, int n);
 int main() {

@@ -120,6 +120,10 @@ func (x *execution) launchConfigured(args []*node) value {
 // templateInt is a template's argument that is an integer; nil for a type, and where it is not known.
 func (x *execution) templateInt(n *node) *int64 {
 	if n.op == opType {
+		if n.text == "true" || n.text == "false" {
+			b := map[string]int64{"true": 1}[n.text]
+			return &b
+		}
 		if x.lookup(n.text) == nil {
 			return nil
 		}
@@ -188,6 +192,7 @@ func (x *execution) extents(v value) *[3]int64 {
 }
 
 func (x *execution) launched(l Launch, values []value) {
+	l.Assumed = x.assumed
 	for _, v := range values {
 		l.Args = append(l.Args, argument(v))
 	}
@@ -282,7 +287,7 @@ func memory(v value) (m Memory) {
 		size, m.Type = o.elem.size, o.elem.name
 	}
 	m.Bytes, m.Offset = o.bytes-v.at*size, v.at*size
-	m.Written = o.written || o.zero
+	m.Written, m.Padded = o.written || o.zero, o.padded
 	if o.elem == nil || !o.elem.scalar() || !m.Written || o.spoilt || v.at < 0 || v.at > o.n || !o.room() {
 		return m
 	}

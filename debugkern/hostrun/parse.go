@@ -443,6 +443,7 @@ var builtinTypes = []string{
 	"uint",
 	"uchar",
 	"ushort",
+	"cudaError_t",
 }
 
 var wordsOfNumbers = []string{"short", "int", "long", "unsigned", "signed", "char", "double"}

@@ -304,20 +304,28 @@ func (x *execution) fieldsOf(v value) *scope {
 }
 
 // method calls a function of a struct's value, or a constructor by the name of its type; ok is false where
-// none takes so many arguments.
+// none takes these arguments.
 func (x *execution) method(of value, name string, args []*node) (value, bool) {
-	for _, f := range of.kind.methods[name] {
-		if !f.takes(len(args)) || x.calls >= mostCalls {
-			continue
-		}
-		return x.applyIn(x.fieldsOf(of), of, f, nil, args), true
+	in := x.fieldsOf(of)
+	f, args := x.overload(in, of.kind.methods[name], args)
+	if f == nil || x.calls >= mostCalls {
+		return value{}, false
 	}
-	return value{}, false
+	return x.applyIn(in, of, f, nil, args), true
 }
 
 // begun gives the fields of a new value what a constructor's list has for them.
 func (x *execution) begun(of value, list []member) {
 	for _, m := range list {
+		if m.name == of.kind.name { // another constructor
+			x.calls++
+			if _, ok := x.method(of, m.name, m.args); !ok {
+				x.unknownCall("", m.args)
+				of.object.spoil()
+			}
+			x.calls--
+			continue
+		}
 		i := slices.IndexFunc(of.kind.fields, func(f field) bool { return f.name == m.name })
 		if i >= 0 {
 			of.object.slots[i] = x.construct(of.kind.fields[i].kind, m.args)

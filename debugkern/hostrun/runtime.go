@@ -8,40 +8,44 @@ var runtime map[string]func(x *execution, args []*node) value
 func init() {
 	type f = func(x *execution, args []*node) value
 	runtime = map[string]f{
-		"cudaMalloc":                  (*execution).memory,
-		"cudaMallocManaged":           (*execution).memory,
-		"cudaMallocPitch":             (*execution).pitchedMemory,
-		"cudaMallocAsync":             (*execution).memory,
-		"cudaMallocHost":              (*execution).memory,
-		"cudaHostAlloc":               (*execution).memory,
-		"malloc":                      (*execution).malloc,
-		"calloc":                      (*execution).calloc,
-		"aligned_alloc":               (*execution).aligned,
-		"cudaMemcpy":                  (*execution).copyMemory,
-		"cudaMemcpyAsync":             (*execution).copyMemory,
-		"memcpy":                      (*execution).copyMemory,
-		"cudaMemset":                  (*execution).setMemory,
-		"cudaMemsetAsync":             (*execution).setMemory,
-		"memset":                      (*execution).setMemory,
-		"cudaMemcpyToSymbol":          (*execution).copyToSymbol,
-		"cudaMemcpyToSymbolAsync":     (*execution).copyToSymbol,
-		"cudaLaunchKernel":            (*execution).launchKernel,
-		"cudaLaunchCooperativeKernel": (*execution).launchCooperative,
-		"cudaLaunchKernelEx":          (*execution).launchConfigured,
-		"rand":                        (*execution).random,
-		"exit":                        (*execution).end,
-		"abort":                       (*execution).end,
-		"_exit":                       (*execution).end,
-		"min":                         (*execution).least,
-		"max":                         (*execution).most,
-		"abs":                         (*execution).absolute,
-		"raw_pointer_cast":            (*execution).same,
-		"thrust::raw_pointer_cast":    (*execution).same,
-		"fill":                        (*execution).fillRange,
-		"iota":                        (*execution).iotaRange,
-		"sequence":                    (*execution).sequence,
-		"thrust::sequence":            (*execution).sequence,
-		"size":                        (*execution).count,
+		"cudaMalloc":                         (*execution).memory,
+		"cudaMallocManaged":                  (*execution).memory,
+		"cudaMallocPitch":                    (*execution).pitchedMemory,
+		"cudaMallocAsync":                    (*execution).memory,
+		"cudaMallocHost":                     (*execution).memory,
+		"cudaHostAlloc":                      (*execution).memory,
+		"malloc":                             (*execution).malloc,
+		"calloc":                             (*execution).calloc,
+		"aligned_alloc":                      (*execution).aligned,
+		"cudaMemcpy":                         (*execution).copyMemory,
+		"cudaMemcpyAsync":                    (*execution).copyMemory,
+		"memcpy":                             (*execution).copyMemory,
+		"cudaMemset":                         (*execution).setMemory,
+		"cudaMemsetAsync":                    (*execution).setMemory,
+		"memset":                             (*execution).setMemory,
+		"cudaMemcpyToSymbol":                 (*execution).copyToSymbol,
+		"cudaMemcpyToSymbolAsync":            (*execution).copyToSymbol,
+		"cudaLaunchKernel":                   (*execution).launchKernel,
+		"cudaLaunchCooperativeKernel":        (*execution).launchCooperative,
+		"cudaLaunchKernelEx":                 (*execution).launchConfigured,
+		"cudaOccupancyMaxPotentialBlockSize": (*execution).blockSize,
+		"cudaOccupancyMaxActiveBlocksPerMultiprocessor": (*execution).activeBlocks,
+		"cudaDeviceGetAttribute":                        (*execution).deviceAttribute,
+		"cudaGetDeviceProperties":                       (*execution).properties,
+		"rand":                                          (*execution).random,
+		"exit":                                          (*execution).end,
+		"abort":                                         (*execution).end,
+		"_exit":                                         (*execution).end,
+		"min":                                           (*execution).least,
+		"max":                                           (*execution).most,
+		"abs":                                           (*execution).absolute,
+		"raw_pointer_cast":                              (*execution).same,
+		"thrust::raw_pointer_cast":                      (*execution).same,
+		"fill":                                          (*execution).fillRange,
+		"iota":                                          (*execution).iotaRange,
+		"sequence":                                      (*execution).sequence,
+		"thrust::sequence":                              (*execution).sequence,
+		"size":                                          (*execution).count,
 	}
 }
 
@@ -111,7 +115,17 @@ func (x *execution) pitchedMemory(args []*node) value {
 	if rows.state == known && rows.i >= 0 && rows.i < mostExtent/max(1, n) {
 		bytes.i = n * rows.i
 	}
-	return x.memory([]*node{args[0], bytes})
+	out := x.memory([]*node{args[0], bytes})
+	to := args[0]
+	for to.op == opCast {
+		to = to.args[0]
+	}
+	if p := x.value(to); n > width.i && p.object != nil {
+		if made := p.object.load(p.at); made.object != nil {
+			made.object.padded = true
+		}
+	}
+	return out
 }
 
 // sequence is thrust's: 0, 1, 2, ...

@@ -143,6 +143,7 @@ type object struct {
 	spoilt  bool
 	written bool
 	zero    bool // it begins with zeros
+	padded  bool // rows of it end in bytes that were not asked for
 	// of unknown integers that were stored: their range, where each had one
 	lo, hi  int64
 	ranged  bool

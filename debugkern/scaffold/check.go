@@ -128,6 +128,8 @@ func checkValue(a probes.Arg) string {
 func sourceOf(a probes.Arg) string {
 	list := a.Fill.Values
 	switch input := a.Role == probes.RoleInput || a.Role == probes.RoleInOut; {
+	case a.Fill.Kind == probes.FillUnwritten:
+		return unwritten
 	case !input || a.Fill.Kind == probes.FillZeros:
 		return "zeros"
 	case a.Fill.Kind == probes.FillOnes:

@@ -69,7 +69,7 @@ func Discovered(
 	req Request, module *ptx.Module, source bool, l *Launch, found *discover.Attention, why error,
 ) (*report.Init, error) {
 	d := &scaffolder{Init: Blank(req), module: module}
-	if err := d.choose(req.Entry); err != nil {
+	if err := d.choose(req.Entry, ""); err != nil {
 		return nil, err
 	}
 	d.Notes = append(d.Notes, l.Notes...)

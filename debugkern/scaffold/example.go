@@ -29,8 +29,18 @@ type Example struct {
 	// Guessed are the arguments whose numbers or extents the source does not show, and Random those of memory
 	// that has random numbers in the place of those that the host's code computes.
 	Guessed, Random []string
+	Assumed         bool // it depends on the device, and is as hostrun assumes one
 	// Others are the other kernels of the source, as --entry takes them, where the user has named none.
 	Others []string
+}
+
+// Device is the device that the launch is made for, where it depends on that; "" where it does not.
+func (x *Example) Device() string {
+	if !x.Assumed {
+		return ""
+	}
+	return fmt.Sprintf("a device of %d multiprocessors, with %d blocks on each", hostrun.Multiprocessors,
+		hostrun.BlocksOfEach)
 }
 
 // SourceExample is a launch of a kernel of a CUDA source, of the first for entry ""; nil where there is none.
@@ -49,6 +59,7 @@ func SourceExample(s Source, entry string) *Example {
 		if kind := strings.Fields(v.resolve(k.Parameters[i].Type)); !params[i].Pointer && len(kind) > 0 &&
 			slices.Contains(s.structs, kind[len(kind)-1]) {
 			params[i].Struct = 1 // of how many bytes its text does not say
+			params[i].Fields = fieldsByText(k, i, v.ran)
 		}
 	}
 	out := exampleOf(&ptx.Func{}, v, params)
@@ -96,10 +107,24 @@ func (s Source) instance(k *hostcode.Kernel, ran *hostrun.Launch) string {
 	return fit[0]
 }
 
+// first is the first kernel that is defined, as an entry is named: of a template the instance that the host's
+// code launches, and without its arguments where that is not known; "" for none.
+func (s Source) first() string {
+	i := slices.IndexFunc(s.Kernels, func(k *hostcode.Kernel) bool { return k.Defined })
+	if i < 0 {
+		return ""
+	}
+	k := s.Kernels[i]
+	return cmp.Or(s.instance(k, s.launchOf(k)), k.Qualified())
+}
+
 // sameIntegers reports whether template arguments have the integers of a launch, as far as both are known.
 func (s Source) sameIntegers(args []string, template []*int64) bool {
 	for i, want := range template {
 		n, ok := hostcode.NumberOf(args[i], s.Constants)
+		if truth, is := map[string]int64{"true": 1, "false": 0}[args[i]]; is {
+			n, ok = truth, true
+		}
 		if ok && want != nil && n != *want {
 			return false
 		}
@@ -134,6 +159,49 @@ func usedAs(k *hostcode.Kernel, i int) (read, loaded, written bool) {
 	uses := len(regexp.MustCompile(`\b`+name+`\b`).FindAllString(k.Body(), -1))
 	return true, elements > addressed+assigned, stored || taken || elements == 0 || uses != elements
 }
+
+// fieldsByText are the fields of a struct that the host's code passes, the parameter of an index: a kernel's
+// text shows which of the pointers it writes through, nil where the host's code does not show the struct.
+func fieldsByText(k *hostcode.Kernel, index int, ran *hostrun.Launch) (out []Field) {
+	if ran == nil || index >= len(ran.Args) || ran.Args[index].Struct == nil {
+		return nil
+	}
+	body := k.Body()
+	for _, f := range ran.Args[index].Struct.Fields {
+		p := Parameter{Name: f.Name, DType: cTypes[f.Type], Pointer: f.Pointer, Read: f.Pointer,
+			Loaded: f.Pointer}
+		if f.Pointer {
+			p.Written = writtenField(body, f.Name[strings.LastIndexByte(f.Name, '.')+1:])
+		}
+		out = append(out, Field{Offset: int(f.At), Parameter: p})
+	}
+	return out
+}
+
+// writtenField reports whether a kernel's text assigns to elements behind a pointer of a struct, or takes the
+// address of one, as atomic operations need it.
+func writtenField(body, name string) bool {
+	field := `(?:\.|->)\s*` + regexp.QuoteMeta(name) + `\b`
+	for _, at := range regexp.MustCompile(field+`\s*\)?\s*\[`).FindAllStringIndex(body, -1) {
+		depth, i := 1, at[1]
+		for ; i < len(body) && depth > 0; i++ {
+			switch body[i] {
+			case '[':
+				depth++
+			case ']':
+				depth--
+			}
+		}
+		if assigns.MatchString(body[i:]) {
+			return true
+		}
+	}
+	return regexp.MustCompile(`(?:^|[^&])&\s*\w+\s*`+field).MatchString(body) ||
+		regexp.MustCompile(`\batomic\w+\s*\(\s*\w+\s*`+field).MatchString(body)
+}
+
+// assigns matches what follows an element that is assigned to.
+var assigns = regexp.MustCompile(`^\s*(?:\.\s*[xyzw]\s*)?(?:(?:[-+*/%&|^]|<<|>>)?=[^=]|\+\+|--)`)
 
 // ModuleExample is a launch of an entry of which there is only PTX: its parameters have indices for names.
 func ModuleExample(f *ptx.Func) *Example {
@@ -227,9 +295,9 @@ func (g *general) exampleValue(i int, threads int64) string {
 	p := g.params[i]
 	switch {
 	case p.Struct > 0:
-		if grid, _ := g.launched(); g.argument(i).Struct != nil && g.v.ran.Grid != nil &&
-			*g.v.ran.Grid == grid {
-			if value, _ := structure(g.argument(i).Struct); value != "" {
+		grid, _ := g.launched()
+		if g.argument(i).Struct != nil && (g.v.ran.Grid == nil || *g.v.ran.Grid == grid) {
+			if value, _, _ := structure(g.argument(i).Struct, p.Fields); value != "" {
 				return value
 			}
 		}
@@ -473,8 +541,14 @@ func extent(d [3]int64) probes.Dim3 { return probes.Dim3{int(d[0]), int(d[1]), i
 func (p Parameter) Example(elements, number int) string {
 	dtype := p.DType
 	switch {
-	case p.Struct > 0:
+	case p.Struct > 0 && p.Fields == nil:
 		return "{0: 0:u8}"
+	case p.Struct > 0:
+		var list []string
+		for _, f := range p.Fields {
+			list = append(list, fmt.Sprintf("%d: %s", f.Offset, f.example()))
+		}
+		return "{" + strings.Join(list, ", ") + "}"
 	case !p.Pointer && dtype.Float():
 		return "1"
 	case !p.Pointer:

@@ -108,6 +108,9 @@ func (g *general) sizes() {
 		if p.Pointer || p.Struct > 0 || p.DType.Float() || p.DType.Size() < 4 {
 			continue
 		}
+		if n, err := strconv.ParseInt(g.passedValue(i), 10, 64); err == nil && n < 1 {
+			continue // no extent: a shift, an index that is ignored
+		}
 		name := g.names[i]
 		if strings.HasPrefix(name, "param_") {
 			name = fmt.Sprintf("n%d", len(g.dims))

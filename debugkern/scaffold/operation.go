@@ -136,8 +136,12 @@ func (g *general) allocated(i int) []string {
 		return nil
 	}
 	var dims []string
+	size := int64(g.dtype(i).Size())
+	if n := len(e); n == 1 && e[0].Op == "" && e[0].Num > size && e[0].Num%size == 0 { // in bytes
+		return []string{fmt.Sprint(e[0].Num / size)}
+	}
 	for _, f := range e {
-		if f.Op == "" && f.Num == int64(g.dtype(i).Size()) {
+		if f.Op == "" && f.Num == size {
 			continue
 		}
 		if n := g.params[i].Vector; n > 1 && f.Op == "" && f.Num == int64(n*g.dtype(i).Size()) {

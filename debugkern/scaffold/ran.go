@@ -232,7 +232,7 @@ func (g *general) asRan() *Example {
 			}
 		}
 	}
-	out := &Example{Line: r.Line,
+	out := &Example{Line: r.Line, Assumed: r.Assumed,
 		Options: []string{"--grid", extent(*r.Grid).Short(), "--block", extent(*r.Block).Short()}}
 	if r.Shared > 0 {
 		out.Options = append(out.Options, "--shared", fmt.Sprint(r.Shared))
@@ -267,7 +267,10 @@ func (g *general) ranValue(i int) (value string, shown bool) {
 	a, p := g.argument(i), g.params[i]
 	switch {
 	case p.Struct > 0 && a.Struct != nil:
-		return structure(a.Struct)
+		if value, shown, known := structure(a.Struct, p.Fields); known {
+			return value, shown
+		}
+		return "", false
 	case p.Struct > 0:
 		return "", false
 	case !p.Pointer:
@@ -338,48 +341,83 @@ func (g *general) extentsOf(i int, n int64) string {
 	return strings.Join(dims, ",")
 }
 
-// structure is a struct that is passed, as --arg has it; shown reports that all of it is the host's.
-func structure(s *hostrun.Struct) (value string, shown bool) {
-	shown = true
+// structure is a struct that is passed, as --arg has it. shown reports that all of it is the host's; known
+// that the host's code shows all of it but numbers of memory. What it does not show and the kernel reads is a
+// guess.
+func structure(s *hostrun.Struct, reads []Field) (value string, shown, known bool) {
+	shown, known = true, true
 	var list []string
 	for _, f := range s.Fields {
-		t := cTypes[f.Type]
-		switch m := f.Argument.Memory; {
-		case f.Type == "bool":
-			t = probes.U8
-		case t == 0 && (!f.Pointer || m == nil):
-			return "", false
-		case t == 0:
-			t = probes.U8
+		i := slices.IndexFunc(reads, func(r Field) bool {
+			return int64(r.Offset) == f.At && r.Pointer == f.Pointer
+		})
+		var read *Field
+		if i >= 0 {
+			read = &reads[i]
 		}
-		text := number(f.Argument, t)
-		if f.Pointer {
-			m := f.Argument.Memory
-			if m == nil || elements(m, t) < 1 || elements(m, t) > mostPassed {
-				return "", false
-			}
-			source := contents(m, t)
-			switch {
-			case source != "":
-			case t.Float():
-				source = "randn" // the text does not show which of them the kernel writes to
-			case !m.Written:
-				source = "zeros"
-			default:
-				source = anyIntegers(t)
-			}
-			shown = shown && !madeUp(m, t, source)
-			list = append(list, fmt.Sprintf("%d: %s:%s[%d]", f.At, source, strings.ToLower(t.String()),
-				elements(m, t)))
-			continue
-		}
+		text, own := fieldValue(f, read)
 		if text == "" {
-			return "", false
+			known = false
+			if read == nil {
+				continue // the kernel does not need it
+			}
+			guess := *read
+			if t := cTypes[f.Type]; t != 0 {
+				guess.DType = t
+			}
+			text = guess.example()
 		}
-		list = append(list, fmt.Sprintf("%d: %s:%s", f.At, text, strings.ToLower(t.String())))
+		shown = shown && own
+		list = append(list, fmt.Sprintf("%d: %s", f.At, text))
 	}
 	if list == nil {
+		return "", false, false
+	}
+	return "{" + strings.Join(list, ", ") + "}", shown && known, known
+}
+
+// fieldValue is a field of a struct that is passed, "" where that is not known or too much; own reports that
+// all of it is the host's. read is what the kernel does with it, nil for nothing.
+func fieldValue(f hostrun.Field, read *Field) (text string, own bool) {
+	t, m := cTypes[f.Type], f.Argument.Memory
+	switch {
+	case f.Type == "bool":
+		t = probes.U8
+	case t == 0 && (!f.Pointer || m == nil):
+		return "", false
+	case t == 0:
+		t = probes.U8
+	}
+	name := strings.ToLower(t.String())
+	if !f.Pointer {
+		if text = number(f.Argument, t); text != "" {
+			text += ":" + name
+		}
+		return text, text != ""
+	}
+	if m == nil || elements(m, t) < 1 || elements(m, t) > mostPassed {
 		return "", false
 	}
-	return "{" + strings.Join(list, ", ") + "}", shown
+	source := contents(m, t)
+	switch {
+	case source != "":
+	case !m.Written && read != nil && read.Written:
+		source = unwritten
+	case t.Float():
+		source = "randn"
+	case !m.Written:
+		source = "zeros"
+	default:
+		source = anyIntegers(t)
+	}
+	return fmt.Sprintf("%s:%s[%d]", source, name, elements(m, t)), !madeUp(m, t, source)
+}
+
+// example is a field's value to begin with, as --arg has it in a struct.
+func (f Field) example() string {
+	text := f.Parameter.Example(guessedElements, guessedNumber)
+	if !f.Pointer {
+		text += ":" + strings.ToLower(f.DType.String())
+	}
+	return text
 }

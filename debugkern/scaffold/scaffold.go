@@ -8,6 +8,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -63,7 +64,7 @@ func Write(
 	req Request, module *ptx.Module, source Source, refusals func(entry string) ([]string, error),
 ) (*report.Init, error) {
 	w := &scaffolder{Init: Blank(req), module: module, set: req.Set, given: req.Given}
-	if err := w.choose(req.Entry); err != nil {
+	if err := w.choose(req.Entry, source.first()); err != nil {
 		return nil, err
 	}
 	refused, err := refusals(w.Entry)
@@ -97,25 +98,41 @@ func Write(
 	return w.Init, nil
 }
 
-// choose settles the entry: by its name, mangled or not, with or without template arguments, or the first.
-func (d *scaffolder) choose(name string) error {
+// choose settles the entry: by its name, mangled or not, with or without template arguments, else that of the
+// source's first kernel, or the module's first.
+func (d *scaffolder) choose(name, first string) error {
+	named := func(e *ptx.Func, name string) bool {
+		full := "::" + ptx.TemplateName(e.Name)
+		bare, _, _ := strings.Cut(full, "<")
+		name = "::" + strings.ReplaceAll(name, " ", "")
+		return strings.HasSuffix(full, name) || strings.HasSuffix(bare, name)
+	}
+	var meant *ptx.Func
 	for _, e := range d.module.Entries() {
 		d.Entries = append(d.Entries, e.Name)
-		if d.kernel == nil &&
-			(name == "" || e.Name == name || e.Demangled == name ||
-				strings.HasSuffix("::"+ptx.TemplateName(e.Name), "::"+strings.ReplaceAll(name, " ", ""))) {
+		if d.kernel == nil && (name == "" || e.Name == name || e.Demangled == name || named(e, name)) {
 			d.kernel = e
 		}
+		if meant == nil && name == "" && first != "" && named(e, first) {
+			meant = e
+		}
 	}
+	d.kernel = cmp.Or(meant, d.kernel)
 	switch {
 	case len(d.Entries) == 0:
 		return report.Usagef("%s has no kernel (.entry)", d.File)
 	case d.kernel == nil:
 		return report.Usagef("%s has no entry %q (it has %s)", d.File, name, strings.Join(d.Entries, ", "))
 	case name == "" && len(d.Entries) > 1:
+		which := "the first"
+		if d.kernel.Name != d.Entries[0] {
+			which = ptx.TemplateName(d.kernel.Name)
+		}
+		own := d.kernel.Name
+		others := slices.DeleteFunc(slices.Clone(d.Entries), func(e string) bool { return e == own })
 		d.Notes = append(d.Notes,
-			fmt.Sprintf("%s has %d entries, this is the first; the others: %s (--entry takes one)", d.File,
-				len(d.Entries), strings.Join(d.Entries[1:], ", ")))
+			fmt.Sprintf("%s has %d entries, this is %s; the others: %s (--entry takes one)", d.File,
+				len(d.Entries), which, strings.Join(others, ", ")))
 	}
 	d.Entry = d.kernel.Name
 	return nil

@@ -259,7 +259,7 @@ func (g *general) passedField(s *hostrun.Struct, f Field) string {
 	source := contents(m, t)
 	switch {
 	case source == "" && !m.Written && f.Written:
-		source = "zeros"
+		source = unwritten
 	case source == "" && t.Float() || t.Float() && !f.Written:
 		source = "randn"
 	case source == "":
@@ -316,6 +316,9 @@ func (g *general) pointer(i int, field string) {
 	default:
 		if role = "output"; i != g.result {
 			also("a result too, or scratch memory?")
+		}
+		if m := g.argument(i).Memory; m != nil && m.Padded { // nothing has to write to the ends of its rows
+			role = "inout, fill: unwritten"
 		}
 	}
 	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s}", g.names[i],
