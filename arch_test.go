@@ -155,6 +155,7 @@ var imports = map[string][]string{
 	"debugkern/checked": {"debugkern/budget", "debugkern/check", "debugkern/ptx",
 		"debugkern/target", "probes"},
 	"debugkern/checkrun": {
+		"debugkern/isa",
 		"configs", "debugkern", "debugkern/argument", "debugkern/budget", "debugkern/build",
 		"debugkern/bundle", "debugkern/check", "debugkern/checked", "debugkern/discover", "debugkern/file",
 		"debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/isa/cfg", "debugkern/ptx",

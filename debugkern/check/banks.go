@@ -306,9 +306,9 @@ func (l *bankLine) finding(use *arrayUse, total int, in string) target.Finding {
 	}
 	switch {
 	case r == nil && use.linear:
-		f.Message += "; no padding of its rows would halve them, and wmma takes no other layout"
+		f.Message += "; no padding of its rows that was tried would halve them, and wmma takes no other layout"
 	case r == nil && len(use.array.Dims) > 1:
-		f.Message += "; no padding of its rows and no exchange of its columns would halve them"
+		f.Message += "; no padding of its rows and no exchange of its columns that was tried, each alone, would halve them"
 	case r != nil && use.more > 0:
 		f.Message += fmt.Sprintf("; %s (tried on all but %d of its accesses)", r, use.more)
 	case r != nil:

@@ -424,20 +424,21 @@ func bothAccess(one, does, first, two, alsoDoes, second string) string {
 	return fmt.Sprintf("%s and %s both %s it at %s", one, two, strings.TrimSuffix(does, "s"), first)
 }
 
-// Unfit is how what is missing begins where no barrier can be put between the accesses of a race.
-const Unfit = "no barrier fits"
+// Unfit is what stands in what is missing where no place is known between the accesses of a race that every
+// thread of a block, or lane of a warp, comes to.
+const Unfit = "which way is taken there may depend on the thread"
 
-// unfit says why nothing is put between the accesses.
+// unfit is what is missing then.
 func (c *cause) unfit(sites []site) string {
 	from, to := between(&sites[c.lo], &sites[c.hi])
-	who := "thread of the block"
+	who := "a barrier of the threads that come there (__syncthreads() where it is the whole block, else " +
+		"bar.sync with their number)"
 	if c.warp {
-		who = "lane of the warp"
+		who = "a barrier of the lanes that come there (__syncwarp() where it is the whole warp, else with " +
+			"their mask)"
 	}
-	return fmt.Sprintf(
-		Unfit+" %s as it is: which way is taken there depends on the thread, and a "+
-			"barrier needs every %s; let all of them take the same way, or keep apart what is read and written",
-		betweenPlaces(from, to), who)
+	return who + " " + betweenPlaces(from, to) + ": " + Unfit +
+		"; or let all of them take the same way, or keep apart what is read and written"
 }
 
 // betweenPlaces is where something belongs that orders accesses of two places, or of one.

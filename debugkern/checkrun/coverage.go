@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -14,7 +15,7 @@ import (
 // cover writes down how much of the kernel the result is about.
 func (l *launch) cover(watched bool) {
 	d := &l.doc.Coverage
-	d.Blocks, d.Schedules = l.req.Grid.Count(), 1
+	d.Blocks, d.Schedules = l.req.Grid.Count(), 1+l.orders
 	if watched {
 		d.Sampled = d.Blocks
 		if l.only != nil {
@@ -49,8 +50,9 @@ func (l *launch) cover(watched bool) {
 // unreached lists the entry's source lines none of whose instructions were executed, nor any that was inlined
 // by a call of theirs, by file and line. The compiler may have moved what a line computes to others, so that
 // it has instructions only in a copy of code that was executed elsewhere, such as a loop's remainder: a line
-// is left out where all other lines of each unexecuted region that has it were executed elsewhere. That is a
-// heuristic: a branch of one line, merged with a copy of another, is left out too.
+// is left out where all other lines of each unexecuted region that has it were executed elsewhere, unless it
+// accesses memory there, which a copy does not share with others. That is a heuristic: a branch of one line
+// that only computes, merged with a copy of another, is left out too.
 func (l *launch) unreached() []report.Source {
 	executed := l.covered.Executed
 	places := make([][]place, len(l.entry.Body))
@@ -61,11 +63,16 @@ func (l *launch) unreached() []report.Source {
 			done[p.line] = done[p.line] || executed[i]
 		}
 	}
-	missed := map[report.Source]bool{}
+	missed, accesses := map[report.Source]bool{}, map[report.Source]bool{}
 	for _, part := range unexecutedParts(l.entry, executed) {
 		own, others := map[string][]report.Source{}, map[string]bool{} // by what is around the lines
 		for _, i := range part {
-			for _, p := range places[i] {
+			in := l.entry.Body[i]
+			for k, p := range places[i] {
+				if k == len(places[i])-1 && in.Space() != ptx.SpaceParam &&
+					slices.Contains([]isa.Kind{isa.Load, isa.Store, isa.Atomic, isa.Reduce}, in.Kind()) {
+					accesses[p.line] = true
+				}
 				switch {
 				case done[p.line]:
 					others[p.around] = true
@@ -76,7 +83,7 @@ func (l *launch) unreached() []report.Source {
 		}
 		for around, list := range own {
 			for _, line := range list {
-				missed[line] = missed[line] || len(list) > 1 || !others[around]
+				missed[line] = missed[line] || len(list) > 1 || !others[around] || accesses[line]
 			}
 		}
 	}

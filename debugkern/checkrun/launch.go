@@ -44,6 +44,7 @@ type launch struct {
 	outputs  map[string][]byte
 	defined  map[string][]byte // of them, target.Result.Written
 	covered  check.Covered
+	orders   int  // other schedules under which it was executed
 	raced    bool // an earlier launch had an error
 	reserved budget.Reservations
 	bundle   *bundle.Bundle    // that it comes from; nil: another file
@@ -343,6 +344,11 @@ func (l *launch) execute() error {
 	}
 	l.doc.Printed = report.PrintedLines(res)
 	l.covered, l.defined = c.Covered(), res.Written
+	if watched {
+		if err := l.otherOrders(k, o); err != nil {
+			return err
+		}
+	}
 	l.cover(watched)
 	return nil
 }

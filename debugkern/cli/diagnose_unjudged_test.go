@@ -14,7 +14,7 @@ func TestDiagnoseRacesThatNothingJudges(t *testing.T) {
 	needNVRTC(t)
 	for name, c := range map[string]struct{ body, advice string }{
 		"scan": {
-			"if (t >= d) s[t] += s[t - d];", "no barrier fits between the accesses of ",
+			"if (t >= d) s[t] += s[t - d];", "else bar.sync with their number) between the accesses of ",
 		},
 		"histogram": {
 			"s[static_cast<int>(x[t]) & 7] += 1.0f;", "the line updates what several threads share: an atomic",

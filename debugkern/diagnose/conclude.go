@@ -499,7 +499,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.tried > 0 && awaitsCopy(*f.Missing):
 		c.Advice = *f.Missing + ", by every warp that comes there: no trial inserts one, and what was " +
 			"tried awaits no copy"
-	case !s.exclusive && s.tried > 0 && !strings.HasPrefix(*f.Missing, check.Unfit) &&
+	case !s.exclusive && s.tried > 0 && !strings.Contains(*f.Missing, check.Unfit) &&
 		!lacksFence(f):
 		c.Advice = "no synchronisation that was tried fixes this: look at which cells are used at " +
 			bothPlaces(f)

@@ -44,11 +44,23 @@ func (q *inquiry) deadlocked() error {
 		s.cause.because(fmt.Sprintf("they wait for each other: %s and %s, and each arrives where the other waits "+
 			"behind its own wait alone", h.standing(x, nil), h.standing(y, first)))
 		s.cause.Place.Other = second
-		s.cause.Advice = q.citing(fmt.Sprintf("change the order of waits and arrivals: what the wait at %s needs "+
-			"has to be done before the wait at %s, or the other way round", first.At(), lineText(second, first)),
-			"; the lines are ", first) + q.citing("", " and ", second)
+		order := fmt.Sprintf("change the order of waits and arrivals: what the wait at %s needs "+
+			"has to be done before the wait at %s, or the other way round", first.At(), lineText(second, first))
+		if h.atFirst(x) && h.atFirst(y) {
+			order = fmt.Sprintf("have one of the waits at %s and %s pass at first, as that of a producer does whose "+
+				"slot is still empty: it has to begin with parity 1, by which a new mbarrier lets it pass; or %s",
+				first.At(), lineText(second, first), order)
+		}
+		s.cause.Advice = q.citing(order, "; the lines are ", first) + q.citing("", " and ", second)
 	}
 	return nil
+}
+
+// atFirst reports whether a wait is for the first phase of an mbarrier, parity 0: with parity 1 it passes
+// until that is complete (PTX ISA, "mbarrier.test_wait, mbarrier.try_wait").
+func (h *hanging) atFirst(at int) bool {
+	m := h.hang.Waits[at].MBarrier
+	return m != nil && m.Phase == 0
 }
 
 // line is the kernel's own line of a wait.

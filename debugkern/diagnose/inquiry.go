@@ -178,6 +178,9 @@ func (q *inquiry) examine() error {
 	if q.run, err = q.s.Run(q.ctx, watched, q.progress); err != nil {
 		return err
 	}
+	if err := q.inOtherOrders(watched); err != nil {
+		return err
+	}
 	rep := *q.run.Report
 	if q.gpu != nil {
 		rep = *q.gpu.Report
@@ -209,6 +212,34 @@ func (q *inquiry) examine() error {
 		}
 	}
 	return q.origins()
+}
+
+// mostPolled is how many warp instructions a run executes at most that is executed in other orders too.
+const mostPolled = 8 << 20
+
+// inOtherOrders executes a kernel whose blocks poll memory, and in which nothing is found, under other
+// schedules, where the user has given none. The first under which something is wrong is the one that is
+// diagnosed.
+func (q *inquiry) inOtherOrders(watched debugkern.Request) error {
+	clean := func(r *debugkern.Run) bool {
+		return r.Report.Verdict != report.Diverge && len(errorsOf(r.Report)) == 0
+	}
+	if q.gpu != nil || q.req.Schedule != "" || !clean(q.run) || q.run.Plan.Grid.Count() < 2 ||
+		q.run.Report.Cost.WarpInstructions > mostPolled || !debugkern.Polls(q.run.Entry()) {
+		return nil
+	}
+	for _, name := range debugkern.PollingOrders {
+		watched.Schedule = name
+		r, err := q.s.Run(q.ctx, watched, q.progress)
+		if err != nil {
+			return err
+		}
+		if !clean(r) {
+			q.run, q.req.Schedule = r, name
+			return nil
+		}
+	}
+	return nil
 }
 
 const severityError = "error"

@@ -15,6 +15,8 @@ type atomOp struct {
 	b, c int32
 	wide bool // operands of 64 bits
 	d    regSlot
+	// stores: what was there has no part in what is stored, and nothing reads it
+	stores bool
 }
 
 // combiner is an atomic operation of two values, also what redux combines with; nil where the type has none.
@@ -122,6 +124,27 @@ func atomicMinMax(t ptx.Type, most bool) func(a, b uint64) uint64 {
 	return nil
 }
 
+// unread reports whether no instruction of the function reads a register.
+func (d *decoder) unread(reg int32) bool {
+	var mentions func(o *ptx.Operand) bool
+	mentions = func(o *ptx.Operand) bool {
+		for i := range o.Elems {
+			if mentions(&o.Elems[i]) {
+				return true
+			}
+		}
+		return (o.Kind == ptx.OpReg || o.Kind == ptx.OpAddr) && o.Reg == reg
+	}
+	for _, in := range d.fn.Body {
+		for k := range in.Args {
+			if !(k == 0 && in.HasDest()) && mentions(&in.Args[k]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // atom decodes atom d, [a], b{, c} and red [a], b.
 func (d *decoder) atom() {
 	if d.has("async") {
@@ -164,6 +187,7 @@ func (d *decoder) atom() {
 	if !red && d.arg(0).Kind != ptx.OpSink {
 		a.d = d.reg(d.arg(0))
 	}
+	a.stores = d.has("exch") && (d.arg(0).Kind == ptx.OpSink || d.unread(d.arg(0).Reg))
 	if x.space != target.SpaceShared && !red {
 		d.p.waits = true
 	}
@@ -185,7 +209,7 @@ func runAtomic(w *warp, in *inst, mask uint32) {
 			old[lane] = ^uint64(0) >> (64 - 8*x.size)
 			continue
 		}
-		if p.written != nil && !allWritten(p.written) {
+		if p.written != nil && !allWritten(p.written) && !a.stores {
 			w.blk.uninitialised(w, in, x, lane, p)
 		}
 		v := scalarAt(p.data, x.size)

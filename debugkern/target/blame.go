@@ -42,7 +42,8 @@ func IsLibrary(file string) bool {
 		file = file[i+1:]
 	}
 	switch {
-	case file == probes.HeaderName, strings.HasPrefix(file, "cuda_"), strings.HasPrefix(file, "mma.h"),
+	case file == probes.HeaderName, strings.HasPrefix(file, "tilescope_"), // stand-ins of headers
+		strings.HasPrefix(file, "cuda_"), strings.HasPrefix(file, "mma.h"),
 		strings.HasPrefix(file, "sm_"), strings.HasSuffix(file, "_functions.hpp"),
 		strings.HasSuffix(file, "_functions.h"),
 		strings.HasPrefix(file, "device_"), strings.HasPrefix(file, "pipeline"):
