@@ -238,6 +238,7 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, x := range []struct{ old, new, want string }{
 		{"schema: tilescope.kernel/1", "schema: tilescope.kernel/9", "schema: expected tilescope.kernel/1"},
+		{"schema: tilescope.kernel/1", "schema: tilescope.sequence/1", "a sequence is checked as a whole"},
 		{"ptx: sub/full.ptx", "ptx: sub/full.ptx\nsource: a.cu", "source is given too"},
 		{"entry: _Z4fullPKhf", "entry: a b", "is not an identifier"},
 		{"TILE: 32,", "TILE: ,", "constants.TILE: expected an expression, found nothing"},

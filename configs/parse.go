@@ -55,6 +55,11 @@ type manifestParser struct {
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
+	if marked(n) {
+		p.fail(n, "schema", "this is a sequence of launches, expected %s: a sequence is checked as a whole, by "+
+			"tilescope check %s", Schema, p.file)
+		return
+	}
 	o := p.section(n, "", "manifest")
 	if o == nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tilescope/configs"
@@ -350,7 +351,32 @@ func (l *launch) execute() error {
 		}
 	}
 	l.cover(watched)
+	l.noteRandom()
 	return nil
+}
+
+// noteRandom says which arguments have random integers, where an access is wrong that may be led by them: in
+// a program they are indices that fit.
+func (l *launch) noteRandom() {
+	led := []target.Kind{
+		target.OutOfBounds, target.Race, target.Uninitialised, target.Misaligned, target.Hang,
+	}
+	if !slices.ContainsFunc(l.doc.Findings, func(f report.Finding) bool {
+		return f.Severity == string(target.SeverityError) && slices.Contains(led, target.Kind(f.Kind))
+	}) {
+		return
+	}
+	var names []string
+	for _, a := range l.args {
+		if v := a.value; a.inferred.Pointer && a.inferred.Read && v != nil && v.Buffer != nil &&
+			v.Buffer.Fill.Kind == probes.FillRandInt {
+			names = append(names, a.name)
+		}
+	}
+	if names != nil {
+		l.doc.Build.Notes = append(l.doc.Build.Notes, strings.Join(names, ", ")+
+			": random integers in this launch; where the program has indices there, a finding may come of them alone")
+	}
 }
 
 // text returns the lines of a file by the name that the PTX has for it; nil where it cannot be read.

@@ -575,13 +575,19 @@ func writeCheckSARIF(w io.Writer, c *checkrun.Result, version, again string) err
 // printCheck prints a check for people: the verdict, the findings, and what a clean result covers.
 func printCheck(w io.Writer, d *report.Check) {
 	errors, advice := 0, 0
+	steps := map[string][]string{} // of a sequence, where the same advice holds, by its id
 	for _, f := range d.Findings {
 		switch {
 		case f.Suppressed != "":
 		case f.Severity == "error":
 			errors++
-		default:
+		case f.Step == nil:
 			advice++
+		default:
+			if steps[f.ID] == nil {
+				advice++
+			}
+			steps[f.ID] = append(steps[f.ID], fmt.Sprint(*f.Step))
 		}
 	}
 	verdict := "clean"
@@ -611,8 +617,15 @@ func printCheck(w io.Writer, d *report.Check) {
 			fmt.Fprintf(w, "\n  %s (does not count: %s): %s\n", f.Kind, f.Suppressed, f.Message)
 			continue
 		}
+		at := steps[f.ID]
+		if f.Step != nil && len(at) > 0 && at[0] != fmt.Sprint(*f.Step) {
+			continue // the same as in an earlier step
+		}
 		printFinding(w, f)
-		if f.Step != nil {
+		switch {
+		case len(at) > 1:
+			fmt.Fprintf(w, "    in steps %s, %s\n", strings.Join(at, ", "), d.Steps[*f.Step].Entry)
+		case f.Step != nil:
 			fmt.Fprintf(w, "    in step %d, %s\n", *f.Step, d.Steps[*f.Step].Entry)
 		}
 		if f.Missing != nil {

@@ -38,11 +38,12 @@ __global__ void chained(int *sum, int *total, int *flag, int *out) {
 		code, errText := documentOf(t, &doc, "check", file)
 		skipWithoutNVRTC(t, code, errText)
 		if (code == 0) != clean || doc.Coverage.Schedules != 3 {
-			t.Errorf("fence %q: exit %d, %d schedules, %+v", fence, code, doc.Coverage.Schedules, doc.Findings)
+			t.Errorf("fence %q: exit %d, %d schedules, %+v", fence, code, doc.Coverage.Schedules,
+				doc.Findings)
 		}
 		out, _, code := call(t, "diagnose", file)
-		if said := strings.Contains(out, "put __threadfence() before the write of the flag"); said == clean ||
-			(code == 0) != clean {
+		said := strings.Contains(out, "put __threadfence() before the write of the flag")
+		if said == clean || (code == 0) != clean {
 			t.Errorf("fence %q: exit %d:\n%s", fence, code, out)
 		}
 		if !clean && (!strings.Contains(doc.Findings[0].Message, "; under --schedule random:") ||

@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -157,9 +158,12 @@ func (v *Controller) Search(text string) error {
 
 // Here implements view.Searcher.
 func (v *Controller) Here() (back func() tea.Cmd) {
-	scroll := v.pane.Here()
+	scroll, c := v.pane.Here(), v.Cursor
 	return func() tea.Cmd {
 		scroll()
+		if v.Movable() && v.Cursor != c {
+			return v.GoTo(c)
+		}
 		return nil
 	}
 }
@@ -212,10 +216,21 @@ func (v *Controller) show() {
 	v.pane.SetTile(v.Tiles.Views[v.At()])
 }
 
-// next goes to a match while a search is active, else to a bad cell.
+// next goes to a match while a search is active, else to a bad cell: a stage of that name before a line of
+// the detail, and bad cells by their word.
 func (v *Controller) next(dir int) tea.Cmd {
-	if v.search == "" {
+	if v.search == "" || v.search == "bad" {
 		return v.NextBad(dir)
+	}
+	if v.Movable() && !strings.EqualFold(v.search, string(v.Cursor.Stage)) {
+		for _, s := range v.Stages() {
+			if strings.EqualFold(v.search, string(s)) {
+				c := v.Cursor
+				c.Stage = s
+				v.Say(fmt.Sprintf("stage %s", s))
+				return v.GoTo(c)
+			}
+		}
 	}
 	if !v.pane.FindDetail(v.search, dir) {
 		v.Complain("no match for " + v.search)

@@ -145,6 +145,18 @@ func TestSearch(t *testing.T) {
 	if d.Press("n"); d.M.Cursor == at {
 		t.Error("n goes nowhere once the search is over")
 	}
+	if d.Type("/u").Press("enter"); d.M.At().Stage != "U" {
+		t.Errorf("the search for a stage goes to %s", d.M.At().Stage)
+	}
+	at = d.M.Cursor
+	if d.Type("/bad").Press("enter"); d.M.Cursor == at {
+		t.Error("the search for bad goes to no bad cell")
+	}
+	at = d.M.Cursor
+	if d.Type("/l").Press("esc"); d.M.Cursor != at {
+		t.Errorf("a search that was given up has left the cursor at %+v", d.M.Cursor)
+	}
+	d.Press("esc")
 	d.Type("&digest").Press("enter")
 	if text := d.Text(); strings.Contains(text, "cosine") {
 		t.Errorf("the filter shows other lines:\n%s", text)
