@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,10 +49,19 @@ type SequenceStep struct {
 	at place
 }
 
-// SequenceArg is an argument of a step: the name of a buffer, or a value as --arg takes it.
+// SequenceArg is an argument of a step: the name of a buffer, a value as --arg takes it, or a struct by its
+// fields, each of which is one of these.
 type SequenceArg struct {
 	Name, Value string
 	Buffer      bool // Value is a buffer's name
+	Fields      []SequenceField
+}
+
+// SequenceField is a field of a struct.
+type SequenceField struct {
+	Offset int // bytes
+	Value  string
+	Buffer bool // Value is a buffer's name
 }
 
 // Fail is a mistake in a buffer's value, located.
@@ -269,17 +279,41 @@ func (p *sequenceParser) args(o *object, st *SequenceStep) {
 		return
 	}
 	for _, name := range a.keys {
-		n := deref(a.vals[name])
-		if n.Kind != yaml.ScalarNode || n.Value == "" {
-			a.fail(name, "expected the name of a buffer or a value as --arg takes it, found %s", kindOf(n))
-			continue
+		arg := SequenceArg{Name: name}
+		if n := deref(a.vals[name]); n.Kind == yaml.MappingNode {
+			fields := p.object(n, a.field(name))
+			for _, at := range fields.keys {
+				offset, err := strconv.Atoi(at)
+				if err != nil || offset < 0 {
+					fields.fail(at, "%q is no offset in bytes", clip(at))
+					continue
+				}
+				value, buffer := p.given(fields, at)
+				arg.Fields = append(arg.Fields, SequenceField{offset, value, buffer})
+			}
+			if len(fields.keys) == 0 {
+				a.fail(name, "a struct needs a field at least")
+			}
+		} else {
+			arg.Value, arg.Buffer = p.given(a, name)
 		}
-		st.Args = append(st.Args, SequenceArg{name, n.Value, p.buffer(n.Value)})
-		if identifier.MatchString(n.Value) && !p.buffer(n.Value) && n.Value != "true" && n.Value != "false" &&
-			n.Value != "null" && n.Value != "nan" && n.Value != "inf" {
-			a.fail(name, "there is no buffer %q%s", clip(n.Value), suggest(n.Value, p.names()))
-		}
+		st.Args = append(st.Args, arg)
 	}
+}
+
+// given is an argument or a field: the name of a buffer, or a value.
+func (p *sequenceParser) given(o *object, key string) (value string, buffer bool) {
+	n := deref(o.vals[key])
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
+		o.fail(key, "expected the name of a buffer or a value as --arg takes it, found %s", kindOf(n))
+		return "", false
+	}
+	words := []string{"true", "false", "null", "nan", "inf"}
+	buffer = p.buffer(n.Value)
+	if identifier.MatchString(n.Value) && !buffer && !slices.Contains(words, n.Value) {
+		o.fail(key, "there is no buffer %q%s", clip(n.Value), suggest(n.Value, p.names()))
+	}
+	return n.Value, buffer
 }
 
 func (p *sequenceParser) names() []string {

@@ -38,8 +38,9 @@ var sequences = []Section{
 			{"cooperative", truth, free, "", "blocks may rely on being resident together",
 				"cooperative: true"},
 			{
-				"args", names("", scalar), free, "",
-				"of a launch, needed: a buffer or a value for each parameter",
+				"args", names("", either(scalar, names(`^[0-9]+$`, scalar))), free, "",
+				"of a launch, needed: a buffer or a value for each parameter; of a struct those of its fields, " +
+					"by their offsets in bytes",
 				"args: {x: part, n: 64}",
 			},
 			{"memset", identifier, free, "", "the buffer that is filled", "memset: part"},

@@ -36,9 +36,10 @@ type arg struct {
 	scalar   []byte
 	into     []target.Place // where its address stands, of memory that is no parameter of its own
 	tensor   *target.TensorMap
-	buffer   *namedBuffer     // of a sequence: the parameter is its address
-	fields   []*arg           // memory that pointers within a struct lead to
-	after    *bundle.Contents // what was recorded of it after the launch; nil: nothing
+	buffer   *namedBuffer         // of a sequence: the parameter is its address
+	within   map[int]*namedBuffer // of a sequence: what pointers of a struct lead to, by offset
+	fields   []*arg               // memory that pointers within a struct lead to
+	after    *bundle.Contents     // what was recorded of it after the launch; nil: nothing
 }
 
 // matchArgs matches what was given with the parameters of an entry that is launched with grid and block. text
@@ -72,7 +73,7 @@ func matchArgs(f *ptx.Func, text scaffold.Source, given []Argument, grid, block 
 			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name,
 				a.title(), a.text)
 		}
-		if a.buffer, a.text = g.buffer, g.Value; a.buffer != nil {
+		if a.buffer, a.within, a.text = g.buffer, g.within, g.Value; a.buffer != nil {
 			continue
 		}
 		var err error

@@ -51,6 +51,8 @@ type Request struct {
 type Argument struct {
 	Name, Value string
 	buffer      *namedBuffer // of a sequence, whose name the value is
+	// of a sequence: the buffers that pointers of a struct lead to, by their offsets in bytes
+	within map[int]*namedBuffer
 }
 
 // asRun is the part of the request that requests of runs have too.

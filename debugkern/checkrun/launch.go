@@ -3,6 +3,7 @@ package checkrun
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -214,15 +215,19 @@ func (l *launch) indirect() {
 	of := map[*namedBuffer]*arg{}
 	for _, a := range l.args {
 		more = append(more, a.fields...)
-		b := a.buffer
-		if b == nil {
-			continue
+		lead := func(b *namedBuffer, offset int) {
+			if of[b] == nil {
+				of[b] = &arg{name: b.name, dtype: b.dtype, dims: b.dims, init: b.init, written: b.written}
+				more = append(more, of[b])
+			}
+			of[b].into = append(of[b].into, target.Place{Arg: a.index, Offset: offset})
 		}
-		if of[b] == nil {
-			of[b] = &arg{name: b.name, dtype: b.dtype, dims: b.dims, init: b.init, written: b.written}
-			more = append(more, of[b])
+		if a.buffer != nil {
+			lead(a.buffer, 0)
 		}
-		of[b].into = append(of[b].into, target.Place{Arg: a.index})
+		for _, offset := range slices.Sorted(maps.Keys(a.within)) {
+			lead(a.within[offset], offset)
+		}
 	}
 	l.args = append(l.args, more...)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"tilescope/configs"
 	"tilescope/debugkern"
@@ -148,6 +149,9 @@ func (x *sequence) launch(i int, st *configs.SequenceStep) error {
 		if a.Buffer {
 			given.buffer, given.Value = x.buffer(a.Value), "buffer "+a.Value
 		}
+		if a.Fields != nil {
+			given.Value, given.within = x.structure(a.Fields)
+		}
 		req.Args = append(req.Args, given)
 	}
 	l := begin(w.ctx, w.s, req, w.progress)
@@ -169,6 +173,20 @@ func (x *sequence) launch(i int, st *configs.SequenceStep) error {
 	}
 	x.add(i, l)
 	return nil
+}
+
+// structure is a struct as --arg takes it, with null where a pointer leads to a buffer, and those buffers by
+// the pointers' offsets.
+func (x *sequence) structure(fields []configs.SequenceField) (value string, within map[int]*namedBuffer) {
+	within = map[int]*namedBuffer{}
+	var parts []string
+	for _, f := range fields {
+		if f.Buffer {
+			within[f.Offset], f.Value = x.buffer(f.Value), "null"
+		}
+		parts = append(parts, fmt.Sprintf("%d: %s", f.Offset, f.Value))
+	}
+	return "{" + strings.Join(parts, ", ") + "}", within
 }
 
 // add adds one launch's document to the whole's.

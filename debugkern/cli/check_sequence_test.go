@@ -156,3 +156,38 @@ steps:
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 }
+
+// TestCheckSequenceOfStructs: pointers of a struct lead to buffers that launches share, and advice that holds
+// in several steps is printed once.
+func TestCheckSequenceOfStructs(t *testing.T) {
+	t.Parallel()
+	const kernel = `struct Part { const float *from; float *to; int n, step; };
+__global__ void copy(Part p) {
+    for (int i = threadIdx.x; i < p.n; i += 32) p.to[i * p.step] = p.from[i * p.step] + 1.0f;
+}
+`
+	dir := filepath.Dir(writeKernel(t, "copy.cu", []byte(kernel)))
+	path := filepath.Join(dir, "copies.yaml")
+	put(t, path, `schema: tilescope.sequence/1
+name: copies
+buffers: {a: "ones:f32[256]", b: "unwritten:f32[256]", c: "unwritten:f32[256]"}
+steps:
+  - {file: copy.cu, grid: 1, block: 32, args: {p: {0: a, 8: b, 16: "64:i32", 20: "4:i32"}}}
+  - {file: copy.cu, grid: 1, block: 32, args: {p: {0: b, 8: c, 16: "64:i32", 20: "4:i32"}}}
+  - {file: copy.cu, grid: 1, block: 32, args: {p: {0: c, 8: a, 16: "65:i32", 20: "1:i32"}}}
+`)
+	out, errText, code := call(t, "check", path)
+	skipWithoutNVRTC(t, code, errText)
+	for _, want := range []string{"uninitialised (error): c[1] is read before it is written", "in step 2, ",
+		"in steps 0, 1, ", "b f32[256]: 64 elements written"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("exit %d, %s: %q is missing:\n%s", code, errText, want, out)
+		}
+	}
+	for _, command := range []string{"run", "diagnose"} {
+		if _, errText, code := call(t, command, path); code != 2 ||
+			!strings.Contains(errText, "a sequence is checked as a whole, by tilescope check") {
+			t.Errorf("%s: exit %d, %s", command, code, errText)
+		}
+	}
+}
