@@ -74,6 +74,7 @@ func (l *lister) expression(e, parent *expr) {
 		l.stepped(e)
 	case real:
 		l.arithmetic(e)
+		l.likeTheOther(e)
 		l.wrapped(e, parent)
 	}
 	if parent != nil && parent.op == "list" && l.class(e) == real {

@@ -394,3 +394,66 @@ func near(a, b string) bool {
 	}
 	return false
 }
+
+// mostRests is how many integers are tried as the size that tiles are of.
+const mostRests = 6
+
+// restOfTile lists, of a tile's extent that a loop goes over or that a variable has, in a loop over tiles,
+// what is left of a size behind the tile's first element: min(N, size - tile * N) in the place of N.
+func (l *lister) restOfTile(s *statement) {
+	var e *expr
+	switch {
+	case s.kind == "declaration" && len(s.declares) == 1 && s.declares[0].ranks == 0 &&
+		class(s.declares[0].typ) == integer:
+		e = s.declares[0].init
+	case s.kind == "for" && len(s.exprs) > 0 && s.exprs[0] != nil && s.exprs[0].op == "<":
+		e = s.exprs[0].kids[1]
+	}
+	if e == nil || e.op != "name" && e.op != "number" || !l.known(e) || !l.near(e.from) {
+		return
+	}
+	n := l.t.source(e.from, e.to)
+	for p := s.parent; p != nil; p = p.parent {
+		if p.kind != "for" || p.init == nil || len(p.init.declares) != 1 || len(p.exprs) != 2 ||
+			p.exprs[1] == nil {
+			continue
+		}
+		tile := p.init.declares[0].name
+		first := tile + " * " + n
+		if step := p.exprs[1]; step.op == "+=" && l.t.source(step.kids[1].from, step.kids[1].to) == n {
+			first = tile
+		}
+		sizes := slices.DeleteFunc(l.numbers(e), func(v *variable) bool { return v.name == tile })
+		for i, v := range l.nearest(sizes, e, never)[:min(len(sizes), mostRests)] {
+			l.value(rankRest+i/2, e.from, e.to, "min("+n+", "+v.name+" - "+first+")")
+		}
+	}
+}
+
+// likeTheOther lists, of a sum of two terms of which one has a factor with names of its own, the other term
+// with such a factor: a.l * f(a.m) in the place of a.l, where b.l * f(b.m) is added to it.
+func (l *lister) likeTheOther(e *expr) {
+	if e.op != "+" || len(e.kids) != 2 {
+		return
+	}
+	t := l.t
+	for i, k := range e.kids {
+		other := e.kids[1-i]
+		text := t.source(k.from, k.to)
+		own, names := namesIn(text), namesIn(t.source(other.from, other.to))
+		for _, from := range names {
+			if slices.Contains(own, from) {
+				continue
+			}
+			for _, to := range own {
+				if slices.Contains(names, to) {
+					continue
+				}
+				now := t.renamed(other.from, other.to, map[string]string{from: to})
+				if now != text && strings.Contains(now, text) {
+					l.put(rankTwin, k.from, k.to, now)
+				}
+			}
+		}
+	}
+}

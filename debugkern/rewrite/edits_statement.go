@@ -21,6 +21,7 @@ func (l *lister) whole(s *statement) {
 	l.otherwiseTransposed(s)
 	l.stepMore(s)
 	l.rescaled(s)
+	l.restOfTile(s)
 	l.withinExtent(s)
 	switch s.kind {
 	case "for":

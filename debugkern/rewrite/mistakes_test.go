@@ -119,6 +119,34 @@ func TestWithinExtent(t *testing.T) {
 	}
 }
 
+// TestLackingInHelpers: a term that is not rescaled as the other one is, and a last tile that is taken whole.
+func TestLackingInHelpers(t *testing.T) {
+	const text = `struct ML { float m, l; };
+__device__ float joined(ML a, ML b, float m) { return a.l + b.l * expf(b.m - m); }
+__global__ void k(const float* x, float* y, int len) {
+    float sum = 0.0f;
+    for (int page = threadIdx.x; page * 16 < len; page++) {
+        int n = 16;
+        for (int t = 0; t < n; t++) sum += x[t];
+    }
+    for (int first = 0; first < len; first += 8)
+        for (int t = 0; t < 8; t++) sum += x[first + t];
+    y[0] = sum;
+}
+`
+	lines := map[string]map[int]int{"own.cu": {2: 0, 6: 0, 10: 0}}
+	list := NewSet(Parse("own.cu", text)).Edits(lines, Wanted{})
+	for _, c := range [][2]string{
+		{"a.l * expf(a.m - m) in place of a.l", "return a.l * expf(a.m - m) + b.l * expf(b.m - m);"},
+		{"min(16, len - page * 16) in place of 16", "int n = min(16, len - page * 16);"},
+		{"min(8, len - first) in place of 8", "t < min(8, len - first); t++"},
+	} {
+		if i := at(list, c[0]); i < 0 || !strings.Contains(list[i].Applied(), c[1]) {
+			t.Errorf("%q is not listed as %q", c[0], c[1])
+		}
+	}
+}
+
 // TestLacking: what a kernel of fragments lacks or has twice: a scale that it is passed, a matrix transposed,
 // a step of a reduction, a comparison with what it computes for it; and registers exchanged at all their
 // places.
