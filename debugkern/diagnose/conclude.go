@@ -198,6 +198,32 @@ func (q *inquiry) leavesAll(s *suspect) bool {
 	return share != nil && float64(*share) < nothing
 }
 
+// triedText says how much was tried that does not put a suspect right.
+func (q *inquiry) triedText(s *suspect) string {
+	var parts []string
+	n := 0
+	count := func(more int, one, several string) {
+		if more == 1 {
+			several = one
+		}
+		if n += more; more > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", more, several))
+		}
+	}
+	count(s.tried, "change", "changes")
+	if len(q.suspects) == 1 {
+		count(q.edits, "edit of the source", "edits of the source")
+	}
+	out := strings.Join(parts, " and ") + " were tried, and none fixes this"
+	if n == 1 {
+		out = parts[0] + " was tried, and does not fix this"
+	}
+	if s.tried > 0 && s.late {
+		out += "; there was no time for more"
+	}
+	return out
+}
+
 // untried says that nothing proves a suspect but its finding.
 func (q *inquiry) untried(s *suspect) string {
 	switch {
@@ -205,15 +231,8 @@ func (q *inquiry) untried(s *suspect) string {
 		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
 	case s.cause.Finding >= 0 && q.throughNull(s):
 		return "not tried: what is passed is to be changed, not the kernel"
-	case s.tried > 0 && s.late:
-		return fmt.Sprintf(
-			"not proven: %d changes were tried, and none fixes this; there was no time for more",
-			s.tried,
-		)
-	case s.tried > 0:
-		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this", s.tried)
-	case q.edits > 0 && len(q.suspects) == 1:
-		return fmt.Sprintf("not proven: %d edits of the source were tried, and none fixes this", q.edits)
+	case s.tried > 0, q.edits > 0 && len(q.suspects) == 1:
+		return "not proven: " + q.triedText(s)
 	case s.unreached || s.alone != nil:
 		return "not proven: no trial that was made shows how much of the error it is"
 	case s.cause.Kind == kindStage && q.result(s.cause.Stage):

@@ -223,3 +223,60 @@ func (l *lister) stepMore(s *statement) {
 		l.add(rankUnused, other+" behind "+text, l.t.statementFor(s, text+" "+other))
 	}
 }
+
+// addressed are the two ways in which the lanes of an ldmatrix of four matrices address them: by rows first,
+// as the A operand of mma.m16n8k16 needs it, and by columns first, as two B operands side by side do (PTX
+// ISA, "ldmatrix" and "Matrix Fragments for mma.m16n8k16"). A row and a column of a lane, without blanks and
+// brackets, with L for the lane's name.
+var addressed = [2]struct {
+	row, col     []string
+	asRow, asCol string
+}{
+	{[]string{"L%16", "L&15"}, []string{"L/16*8", "L>>4*8", "L>>4<<3"}, "L % 16", "L / 16 * 8"},
+	{[]string{"L%8+L/16*8", "L&7+L>>4*8", "L&7+L>>4<<3"}, []string{"L/8%2*8", "L>>3&1*8", "L>>3&1<<3"},
+		"L % 8 + L / 16 * 8", "L / 8 % 2 * 8"},
+}
+
+// addressedOtherwise lists a statement whose lanes address four matrices in one of the ways with the other
+// one.
+func (l *lister) addressedOtherwise(s *statement) {
+	if !l.near(s.from) {
+		return
+	}
+	found := map[string][]*expr{} // by spelling and the lane's name
+	for _, e := range s.top() {
+		e.walk(func(x, _ *expr) bool {
+			if len(x.kids) != 2 {
+				return true
+			}
+			text := strings.NewReplacer(" ", "", "(", "", ")", "").Replace(l.t.source(x.from, x.to))
+			if names := namesIn(text); len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool {
+				return n != names[0]
+			}) {
+				key := strings.ReplaceAll(text, names[0], "L") + " " + names[0]
+				found[key] = append(found[key], x)
+			}
+			return true
+		})
+	}
+	for i, way := range addressed {
+		other := addressed[1-i]
+		for _, row := range way.row {
+			for _, col := range way.col {
+				for key, rows := range found {
+					spelled, lane, _ := strings.Cut(key, " ")
+					cols := found[col+" "+lane]
+					if spelled != row || len(rows) != 1 || len(cols) != 1 {
+						continue
+					}
+					put := func(e *expr, as string) site {
+						return l.t.inPlace(e.from, e.to, "("+strings.ReplaceAll(as, "L", lane)+")")
+					}
+					sites := []site{put(rows[0], other.asRow), put(cols[0], other.asCol)}
+					slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+					l.add(rankOwnCallee, "the second and third of four matrices exchanged, by their addresses", sites...)
+				}
+			}
+		}
+	}
+}

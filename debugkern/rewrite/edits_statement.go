@@ -22,6 +22,7 @@ func (l *lister) whole(s *statement) {
 	l.stepMore(s)
 	l.rescaled(s)
 	l.restOfTile(s)
+	l.addressedOtherwise(s)
 	l.withinExtent(s)
 	switch s.kind {
 	case "for":

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -143,6 +144,29 @@ __global__ void k(const float* x, float* y, int len) {
 	} {
 		if i := at(list, c[0]); i < 0 || !strings.Contains(list[i].Applied(), c[1]) {
 			t.Errorf("%q is not listed as %q", c[0], c[1])
+		}
+	}
+}
+
+// TestAddressedOtherwise: the addresses of ldmatrix of an A operand and of two B operands, each for the
+// other.
+func TestAddressedOtherwise(t *testing.T) {
+	const text = `__global__ void k(const float* s, float* y, int kk) {
+    const int lane = threadIdx.x % 32;
+    load(y, &s[(lane % 16) * 40 + kk + lane / 16 * 8]);
+    load(y, &s[((lane & 7) + (lane >> 4) * 8) * 40 + kk + ((lane >> 3) & 1) * 8]);
+}
+`
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {3: 0, 4: 0}}, Wanted{})
+	for _, want := range []string{
+		"&s[((lane % 8 + lane / 16 * 8)) * 40 + kk + (lane / 8 % 2 * 8)]",
+		"&s[((lane % 16)) * 40 + kk + (lane / 16 * 8)]",
+	} {
+		const what = "the second and third of four matrices exchanged, by their addresses"
+		if !slices.ContainsFunc(list, func(e Edit) bool {
+			return e.What == what && strings.Contains(e.Applied(), want)
+		}) {
+			t.Errorf("not listed: %s", want)
 		}
 	}
 }
