@@ -354,6 +354,21 @@ int main() {
 	CHECK(cudaMalloc(&x, 40));
 	k<<<1, 32>>>(x);
 }`, "7 k 1,1,1 32,1,1 0: float*40\n"},
+	"exchanged, and by what a call returns": {`
+__global__ void k(const int *a, const int *b, int n);
+int main() {
+	std::vector<int> v = {0, 1, 2, 3}, w = {4, 5, 6};
+	int n = 1, m = 2, *a, *b;
+	std::swap(v[0], v[3]);
+	swap(n, m);
+	w.at(1) = 9;
+	w.back() = 0;
+	cudaMalloc(&a, 16);
+	cudaMalloc(&b, 12);
+	cudaMemcpy(a, v.data(), 16, cudaMemcpyHostToDevice);
+	cudaMemcpy(b, w.data(), 12, cudaMemcpyHostToDevice);
+	k<<<1, 32>>>(a, b, n);
+}`, "14 k 1,1,1 32,1,1 0: int*16[3 1 2 0] int*12[?] 2\n"},
 	"for a device": {`
 __global__ void k(int n, int m);
 int main() {

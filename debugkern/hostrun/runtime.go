@@ -37,6 +37,7 @@ func init() {
 		"abort":                                         (*execution).end,
 		"_exit":                                         (*execution).end,
 		"min":                                           (*execution).least,
+		"swap":                                          (*execution).exchange,
 		"max":                                           (*execution).most,
 		"abs":                                           (*execution).absolute,
 		"raw_pointer_cast":                              (*execution).same,
@@ -47,6 +48,23 @@ func init() {
 		"thrust::sequence":                              (*execution).sequence,
 		"size":                                          (*execution).count,
 	}
+}
+
+// exchange is std::swap: what it cannot exchange is unknown behind it.
+func (x *execution) exchange(args []*node) value {
+	if len(args) != 2 {
+		return value{}
+	}
+	a, b := x.place(args[0]), x.place(args[1])
+	if a == nil || b == nil {
+		x.taintPlace(args[0])
+		x.taintPlace(args[1])
+		return value{}
+	}
+	first, second := a.load(), b.load()
+	a.store(second)
+	b.store(first)
+	return value{}
 }
 
 // random is rand(): any integer from 0 to RAND_MAX.

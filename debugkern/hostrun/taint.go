@@ -151,7 +151,7 @@ func (x *execution) taintPlace(n *node) {
 				}
 			}
 			return
-		case opIndex, opMember, opUnary, opCast, opStep:
+		case opIndex, opMember, opUnary, opCast, opStep, opCall: // v.at(2), v.back()
 			whole = false
 		case opBinary:
 		default:
